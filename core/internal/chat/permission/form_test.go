@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -126,6 +127,54 @@ func TestFormOfOnePart(t *testing.T) {
 	}
 }
 
+// Only one choice is sent as it is made.
+// Behaviour: elicit.
+func TestWhatIsConfirmed(t *testing.T) {
+	t.Parallel()
+	for properties, answers := range map[string][]string{
+		`"a":{"type":"boolean"}`:                      {"yes"},
+		`"a":{"type":"string","enum":["x"]}`:          {"1"},
+		`"a":{"type":"string"}`:                       {"x", "next", "send"},
+		`"a":{"type":"array","items":{"enum":["x"]}}`: {"1", "next", "send"},
+		`"a":{"type":"boolean"},"b":{"type":"string","oneOf":[{"const":"x","title":"X"}]}`: {"yes", "next", "1", "next", "send"},
+	} {
+		r := newFixture()
+		q := elicits(t, agent.Elicitation{Server: "shop", Schema: json.RawMessage(`{"type":"object","properties":{` + properties + `}}`)})
+		if got, _ := ask(t, r.desk(t), r, runOf("owner", chat.Owner), q, caller("owner", chat.Owner), answers...); !got.Allow || len(r.asked) != (len(answers)+1)/2 {
+			t.Errorf("%s: decided %+v after %d questions", properties, got, len(r.asked))
+		}
+	}
+}
+
+// Each kind of text and number takes what it says, and nothing else. What the server proposes is only offered if it fits.
+// Behaviour: elicit.
+func TestKindsOfValues(t *testing.T) {
+	t.Parallel()
+	for schema, values := range map[string]struct{ fits, not []string }{
+		`{"type":"string","format":"email"}`:                 {[]string{"ann@example.com"}, []string{"ann", "Ann <ann@example.com>", "ann@example.com, bob@example.com"}},
+		`{"type":"string","format":"uri"}`:                   {[]string{"https://example.com/x"}, []string{"example.com", "/x"}},
+		`{"type":"string","format":"date"}`:                  {[]string{"2026-03-15"}, []string{"15.3.2026", "2026-02-30"}},
+		`{"type":"string","format":"date-time"}`:             {[]string{"2026-03-15T14:30:00Z"}, []string{"2026-03-15"}},
+		`{"type":"string","format":"unknown","maxLength":3}`: {[]string{"äöü"}, []string{"abcd"}},
+		`{"type":"number","minimum":-1.5}`:                   {[]string{"-1.5", "1e3", "0.25"}, []string{"-2", "1,5", "NaN", "Inf", "0x10", "1_000", "+1", ".5", "one"}},
+		`{"type":"integer","default":"x"}`:                   {[]string{"-7", "0"}, []string{"1.0", "1e3", "007", "usual", "9223372036854775808"}},
+	} {
+		q := elicits(t, agent.Elicitation{Server: "shop", Schema: json.RawMessage(`{"type":"object","properties":{"a":` + schema + `},"required":["a"]}`)})
+		for _, fits := range values.fits {
+			r := newFixture()
+			got, replies := ask(t, r.desk(t), r, runOf("owner", chat.Owner), q, caller("owner", chat.Owner), append(slices.Clone(values.not), fits, "next", "send")...)
+			if !strings.Contains(string(got.Input), fits) {
+				t.Errorf("%s takes %s as %s", schema, fits, got.Input)
+			}
+			for i, reply := range replies[:len(values.not)] {
+				if !strings.HasPrefix(reply, "This does not fit. Write a") {
+					t.Errorf("%s: %q got %q", schema, values.not[i], reply)
+				}
+			}
+		}
+	}
+}
+
 // What cannot be shown as it is is not asked, and the server is told that nobody has answered.
 // Behaviour: elicit, elicit-link.
 func TestFormsThatAreNotAsked(t *testing.T) {
@@ -163,12 +212,14 @@ func TestFormsThatAreNotAsked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newFixture()
-			e.Server = "shop"
-			got := r.desk(t).Ask(t.Context(), runOf("owner", chat.Owner), elicits(t, e))
-			if got.Allow || got.Declined || len(r.asked) != 0 {
-				t.Errorf("%+v; asked %+v", got, r.asked)
-			}
+			synctest.Test(t, func(t *testing.T) { // a question would end in its time
+				r := newFixture()
+				e.Server = "shop"
+				got := r.desk(t).Ask(t.Context(), runOf("owner", chat.Owner), elicits(t, e))
+				if got.Allow || got.Declined || len(r.asked) != 0 {
+					t.Errorf("%+v; asked %+v", got, r.asked)
+				}
+			})
 		})
 	}
 }
@@ -273,6 +324,11 @@ func TestFormThatNobodyAnswers(t *testing.T) {
 		got := r.desk(t).Ask(t.Context(), runOf("owner", chat.Owner), shirt(t)) // an hour of the bubble's time
 		if got.Allow || got.Declined || got.Message == "" || r.questions[0].State != domain.QuestionExpired {
 			t.Errorf("decided %+v, and the question is %s", got, r.questions[0].State)
+		}
+		flush := runOf("owner", chat.Owner)
+		flush.Head.Message.Origin = domain.OriginFlush
+		if got := r.desk(t).Ask(t.Context(), flush, shirt(t)); got.Allow || got.Declined || len(r.asked) != 1 {
+			t.Errorf("in a memory flush: decided %+v; asked %d times", got, len(r.asked))
 		}
 		silent := runOf("owner", chat.Owner)
 		silent.Head.Message.Silent = true

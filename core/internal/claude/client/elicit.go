@@ -14,6 +14,9 @@ const (
 	maxLink   = 2 << 10
 )
 
+// maxForms bounds what MCP servers ask people for in a turn: a server may ask in a loop.
+const maxForms = 20
+
 // elicited asks people for what an MCP server wants of them. The CLI 2.1.331 offers servers forms and links without being told to, sends
 // this request while the server's tool runs, and takes an error for "cancel", which says that nobody has answered. The caller holds the lock.
 func (rs *requests) elicited(e *protocol.Event) {
@@ -24,6 +27,8 @@ func (rs *requests) elicited(e *protocol.Event) {
 		rs.log.Info("nobody was asked for an MCP server, because no turn runs in which people can be", "server", server)
 	case !ok:
 		rs.log.Info("nobody was asked for an MCP server: what it asks for is too large, or has another form", "server", server)
+	case rs.serving.forms >= maxForms:
+		rs.log.Info("nobody was asked for an MCP server: servers have asked too often in this turn", "server", server, "most", maxForms)
 	default:
 		input, err := json.Marshal(asked)
 		if err != nil {
@@ -33,6 +38,7 @@ func (rs *requests) elicited(e *protocol.Event) {
 		q := agent.Question{Elicits: &asked, Input: input}
 		r := &request{id: e.RequestID, question: true}
 		if rs.begin(r, func(s *service) { rs.conclude(s, r, rs.elicits(asked, s.turn.Asker.Ask(r.ctx, q))) }) {
+			rs.serving.forms++
 			return
 		}
 		rs.log.Info("nobody was asked for an MCP server: too many questions are open at once", "server", server)

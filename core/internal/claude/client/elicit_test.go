@@ -69,3 +69,29 @@ func TestElicitation(t *testing.T) {
 		})
 	}
 }
+
+// A server that asks again and again gets no more answers of people in the turn, and some in the next one.
+// Behaviour: elicit.
+func TestServerThatAsksInALoop(t *testing.T) {
+	t.Parallel()
+	turn := agent.Turn{Session: "s", UUID: "m", Asker: askFunc(func(context.Context, agent.Question) agent.Decision { return agent.Decision{Declined: true} })}
+	s := newUnstarted(t, turn)
+	asked := func(times int) (declined int) {
+		t.Helper()
+		for i := range times {
+			s.line(t, fmt.Appendf(nil, `{"type":"control_request","request_id":"r%d","request":{"subtype":"elicitation","mcp_server_name":"shop","message":"Buy?"}}`, i))
+			if string(s.replied(t).Response.Response) == `{"action":"decline"}` {
+				declined++
+			}
+		}
+		return declined
+	}
+	if n := asked(2 * maxForms); n != maxForms {
+		t.Errorf("people were asked %d times, want %d", n, maxForms)
+	}
+	s.Dismiss()
+	s.Attend(t.Context(), turn)
+	if n := asked(1); n != 1 {
+		t.Error("in the next turn nobody is asked")
+	}
+}

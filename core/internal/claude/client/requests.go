@@ -40,6 +40,7 @@ type service struct {
 	work   sync.WaitGroup
 	open   map[string]*request // by id
 	asking int                 // open questions
+	forms  int                 // of MCP servers, in the turn
 	closed bool
 	before *service // of the expected turn, whose requests are still being answered; nil: none
 }
@@ -136,6 +137,9 @@ func (rs *requests) receive(e *protocol.Event) {
 		}
 		fallthrough
 	default:
+		// The CLI sends no request_user_dialog to a host that does not declare in initialize which dialogs it shows, and takes no error
+		// for an answer to one: it waits until its own time is over. Dialogs with a plain question are asked by AskUserQuestion.
+		rs.log.Info("a request of Claude Code is not supported", "request", cut(e.Request.Subtype, maxRule), "dialog", cut(e.Request.Dialog, maxRule))
 		rs.respond(e.RequestID, nil, "the host does not support this request")
 	}
 }

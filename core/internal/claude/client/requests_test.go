@@ -403,3 +403,23 @@ func TestToolsThatAGroupDoesNotUse(t *testing.T) {
 		}
 	}
 }
+
+// A request that the host does not know, such as a dialog that it has not declared, is refused, and is a line of the log.
+func TestUnknownRequests(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	s := newUnstarted(t, agent.Turn{Session: "s", UUID: "m", Asker: askFunc(func(context.Context, agent.Question) agent.Decision {
+		t.Error("somebody is asked")
+		return agent.Decision{}
+	})})
+	s.requests.log = hclog.New(&hclog.LoggerOptions{Output: &log})
+	for _, request := range []string{`{"subtype":"request_user_dialog","dialog_kind":"refusal_fallback_prompt","payload":{}}`, `{"subtype":"new"}`, `{"subtype":"hook_callback","callback_id":"other"}`} {
+		s.line(t, []byte(`{"type":"control_request","request_id":"r","request":`+request+`}`))
+		if got := s.replied(t).Response; got.Subtype != "error" || got.RequestID != "r" || got.Error == "" {
+			t.Errorf("%s is answered by %+v", request, got)
+		}
+	}
+	if got := log.String(); strings.Count(got, "is not supported") != 3 || !strings.Contains(got, "dialog=refusal_fallback_prompt") {
+		t.Errorf("the log is %s", got)
+	}
+}

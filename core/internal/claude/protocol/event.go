@@ -173,6 +173,7 @@ type Request struct {
 	Mode        string          `json:"mode"`
 	URL         string          `json:"url"`
 	Schema      json.RawMessage `json:"requested_schema"`
+	Dialog      string          `json:"dialog_kind"` // request_user_dialog
 }
 
 // Suggestion is a permission change that would make a question unnecessary.
