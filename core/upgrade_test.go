@@ -428,7 +428,7 @@ var lasting = map[string][]string{
 	"kept_pieces": nil, "starters": nil, "tool_uses": nil, "followers": {"name"}, "histories": {"session"}, "direct_chats": {"channel", "user_id"},
 	"agent_messages": nil, "state": {"instance", "key", "value"}, "usage_days": {"day", "model"},
 	"dead_pieces": {"id", "channel", "chat", "thread", "text", "created_at", "died_at", "attempts", "error", "reply_to", "run_id", "rest", "session"},
-	"questions":   {"id", "session", "digest", "authority", "asker", "channel", "chat", "thread", "piece", "body", "created_at"},
+	"questions":   {"id", "session", "digest", "authority", "asker", "body", "created_at"},
 	"runs":        {"id", "session", "lane", "seq", "channel", "event_id", "started_at"},
 	"store":       {"id"},
 	"outbox":      {"channel", "chat", "thread", "text", "reply_to", "run_id", "rest", "created_at"},

@@ -100,25 +100,10 @@ func (o *Owners) Crowding(ctx context.Context, crowded <-chan files.Crowded) {
 	}
 }
 
-// Reachable returns the direct chat of an owner whose channel runs: here, or a thread of it, if it is one, otherwise that of the first
-// such owner. False: no owner's channel runs.
-func (o *Owners) Reachable(ctx context.Context, here chat.Address) (to chat.Address, ok bool) {
-	in := here
-	in.Thread = ""
-	for _, owner := range o.conversations.Config().Access.Owners {
-		channel, user, _ := strings.Cut(owner, ":")
-		if !o.plugins.Running(channel) {
-			continue
-		}
-		of := o.chat(ctx, channel, user)
-		if of == in {
-			return here, true
-		}
-		if !ok {
-			to, ok = of, true
-		}
-	}
-	return to, ok
+// Direct returns the direct chat of a person, as channel:user. False: their channel does not run.
+func (o *Owners) Direct(ctx context.Context, person string) (to chat.Address, ok bool) {
+	channel, user, _ := strings.Cut(person, ":")
+	return o.chat(ctx, channel, user), o.plugins.Running(channel)
 }
 
 // tell sends a text, once for each key, or always with the zero one. A notice about a plugin does not go through that plugin. It

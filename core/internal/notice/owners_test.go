@@ -32,41 +32,25 @@ func newOwners(s *store.Store, list []string, enabled ...string) *notice.Owners 
 	return notice.NewOwners(s, conversation.NewResolver(&config.Config{Settings: config.Settings{Access: config.Access{Owners: list}}}, r, s), r, hclog.NewNullLogger())
 }
 
-// Behaviour: ask-owner.
-func TestAnOwnerIsReachedWhereTheyAre(t *testing.T) {
-	t.Parallel()
-	owners := newOwners(storetest.Open(t), []string{"telegram:1", "discord:7", "discord:8"}, "telegram", "discord")
-	first := chat.Address{Channel: "discord", Chat: "7"}
-	for _, test := range []struct{ here, want chat.Address }{
-		{first, first},
-		{chat.Address{Channel: "discord", Chat: "8"}, chat.Address{Channel: "discord", Chat: "8"}},
-		{chat.Address{Channel: "discord", Chat: "8", Thread: "t"}, chat.Address{Channel: "discord", Chat: "8", Thread: "t"}},
-		{chat.Address{Channel: "discord", Chat: "9"}, first},
-		{chat.Address{Channel: "telegram", Chat: "1"}, first}, // it does not run
-		{chat.Address{Channel: "telegram", Chat: "8"}, first},
-	} {
-		if to, ok := owners.Reachable(t.Context(), test.here); !ok || to != test.want {
-			t.Errorf("for %+v, reachable is %+v, %t", test.here, to, ok)
-		}
-	}
-}
-
 // An owner is notified in the direct chat in which they wrote last, which may have another id than they, and before that by their id.
 func TestOwnersAreNotifiedInTheirDirectChats(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	s := storetest.Open(t)
 	owners := newOwners(s, []string{"telegram:1", "discord:+7", "irc:9"}, "telegram", "discord")
-	if to, ok := owners.Reachable(ctx, chat.Address{}); !ok || to != (chat.Address{Channel: "discord", Chat: "+7"}) {
-		t.Errorf("no one has written, and reachable is %+v, %t", to, ok)
+	for person, running := range map[string]bool{"discord:+7": true, "telegram:1": false, "irc:9": false} {
+		channel, id, _ := strings.Cut(person, ":")
+		if to, ok := owners.Direct(ctx, person); ok != running || to != (chat.Address{Channel: channel, Chat: chat.ID(id)}) {
+			t.Errorf("before %s has written, their chat is %+v, %t", person, to, ok)
+		}
 	}
 	if _, err := s.Accept(ctx, domain.Inbound{EventID: "1", Session: "discord:7", Lane: domain.TurnLane, Message: domain.Message{
 		Channel: "discord", Chat: chat.Chat{ID: "dm7", Kind: chat.Direct}, Sender: chat.Sender{ID: "7", Aliases: []chat.UserID{"+7"}},
 	}}); err != nil {
 		t.Fatal(err)
 	}
-	if to, ok := owners.Reachable(ctx, chat.Address{}); !ok || to != (chat.Address{Channel: "discord", Chat: "dm7"}) {
-		t.Errorf("reachable is %+v, %t", to, ok)
+	if to, ok := owners.Direct(ctx, "discord:+7"); !ok || to != (chat.Address{Channel: "discord", Chat: "dm7"}) {
+		t.Errorf("their chat is %+v, %t", to, ok)
 	}
 	owners.Tell(domain.KeyUsageLimit.Of("key"), "once")
 	owners.Tell(domain.KeyUsageLimit.Of("key"), "once")

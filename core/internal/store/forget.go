@@ -143,7 +143,7 @@ var ofSessions = []string{
 }
 
 // ofChats are the tables with rows of chats.
-var ofChats = []string{"outbox", "out_lanes", "dead_pieces", "sent", "kept_pieces", "reactions", "questions"}
+var ofChats = []string{"outbox", "out_lanes", "dead_pieces", "sent", "kept_pieces", "reactions", "question_messages"}
 
 // sessions finds the person's sessions, and the conversations of Claude in them.
 func (f *forgetting) sessions() error {
@@ -253,6 +253,7 @@ func (f *forgetting) byChat() error {
 	var errs []error
 	for _, u := range f.person.Users {
 		for _, c := range f.chats {
+			errs = append(errs, f.delete("questions", `id IN (SELECT question FROM question_messages WHERE person = '' AND channel = ?1 AND chat = ?2)`, u.Channel, c))
 			for _, table := range ofChats {
 				errs = append(errs, f.delete(table, `channel = ?1 AND chat = ?2`, u.Channel, c))
 			}
@@ -272,6 +273,7 @@ func (f *forgetting) byUser() error {
 			f.delete("pairings", `channel = ?1 AND user_id = ?2`, u.Channel, u.ID), f.delete("allowed", `channel = ?1 AND user_id = ?2`, u.Channel, u.ID),
 			f.delete("direct_chats", `channel = ?1 AND user_id = ?2`, u.Channel, u.ID),
 			f.delete("questions", `asker = ?1 AND ended_at IS NOT NULL`, user), f.delete("grants", `granted_by = ?1`, user),
+			f.delete("question_messages", `person = ?1 OR question NOT IN (SELECT id FROM questions)`, user),
 			f.delete("jobs", `channel = ?1 AND user_id = ?2`, u.Channel, u.ID),
 			f.delete("spending", `per = 'person' AND subject = ?1`, key),
 		)

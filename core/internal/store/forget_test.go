@@ -71,7 +71,7 @@ func told(t *testing.T, s *Store, channel, id, session string) (waits func()) {
 	var run *domain.Run
 	must(s.Claim(ctx, domain.TurnLane, domain.Anybodys, func(r *domain.Run) { run = r }))
 	_, err = s.Ask(ctx, run.ID, domain.Question{
-		ID: "Q" + id, Session: session, Digest: "digest" + word, To: to, ExpiresAt: time.Now().Add(time.Hour), Asker: channel + ":" + id,
+		ID: "Q" + id, Session: session, Digest: "digest" + word, Messages: []domain.QuestionMessage{{}}, ExpiresAt: time.Now().Add(time.Hour), Asker: channel + ":" + id,
 	}, domain.OutboxItem{To: to, Text: "Question" + word})
 	must(err)
 	must(s.Complete(ctx, run.ID, domain.Completion{State: domain.RunDone, Items: []domain.OutboxItem{{To: to, Text: "Answer" + word}}}))

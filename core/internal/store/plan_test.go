@@ -132,7 +132,7 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 		"SCAN store":        true, // has one row
 		"SCAN CONSTANT ROW": true,
 		"SCAN moved_chats":  true, // is read once
-		"SCAN questions USING INDEX questions_asking":           true, // has those that are not closed
+		"SCAN questions USING INDEX questions_unended":          true, // has those that are not closed
 		"SCAN histories USING COVERING INDEX histories_touched": true, // has maxHistories rows
 		"SCAN starters USING COVERING INDEX starters_kept":      true, // has maxStarters rows
 	}

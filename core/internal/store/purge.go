@@ -80,8 +80,6 @@ func (s *Store) purge(ctx context.Context, ages Ages, dedupeKeys int) error {
 			(SELECT session, message_id FROM shown_messages WHERE shown_at <= ?1 ORDER BY shown_at LIMIT ?2)`, millis(now.Add(-sentAge))},
 		{`DELETE FROM dead_pieces WHERE id IN
 			(SELECT id FROM dead_pieces WHERE died_at <= ?1 ORDER BY died_at LIMIT ?2)`, millis(now.Add(-deadAge))},
-		{`DELETE FROM questions WHERE id IN
-			(SELECT id FROM questions WHERE ended_at <= ?1 ORDER BY ended_at LIMIT ?2)`, millis(now.Add(-runAge))},
 		// Grants of an ended conversation no longer apply.
 		{`DELETE FROM grants WHERE (session, claude_session, authority, rule) IN
 			(SELECT g.session, g.claude_session, g.authority, g.rule FROM grants g LEFT JOIN claude_sessions c ON c.id = g.claude_session
@@ -109,6 +107,12 @@ func (s *Store) purge(ctx context.Context, ages Ages, dedupeKeys int) error {
 			if err != nil {
 				return err
 			}
+		}
+	}
+	for removed := int64(1); removed > 0; {
+		removed, err = step(ctx, s, "purge questions", func(t *tx) (int64, error) { return t.purgeQuestions(millis(now.Add(-runAge))) })
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -17,8 +17,8 @@ import (
 // an equal open question, in the same claude session and with the same authority, nothing is posted and that question
 // is returned, with its answer if there is one. The error is [domain.ErrFenced] for a run that has lost its lane.
 func (s *Store) Ask(ctx context.Context, run int64, q domain.Question, items ...domain.OutboxItem) (domain.Question, error) {
-	if q.ID == "" || q.Digest == "" || len(items) == 0 {
-		return domain.Question{}, errors.New("ask: a question has an id, a digest and an item")
+	if q.ID == "" || q.Digest == "" || len(q.Messages) != 1 || len(items) == 0 {
+		return domain.Question{}, errors.New("ask: a question has an id, a digest, a message and an item")
 	}
 	if err := checkItems(items); err != nil {
 		return domain.Question{}, fmt.Errorf("ask: %w", err)
@@ -37,24 +37,70 @@ func (s *Store) Ask(ctx context.Context, run int64, q domain.Question, items ...
 		case len(known) > 0:
 			return known[0], nil
 		}
-		last := len(items) - 1
-		items[last].Kept = true
-		if _, err := t.post(run, items[:last]); err != nil {
-			return domain.Question{}, err
-		}
-		if q.Item, err = t.post(run, items[last:]); err != nil {
-			return domain.Question{}, err
-		}
 		q.State, q.CreatedAt = domain.QuestionOpen, moment(t.now)
-		_, err = t.exec(`INSERT INTO questions (id, session, claude_session, digest, authority, asker, channel, chat, thread, piece, body, state, created_at, expires_at, unseen)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`,
-			q.ID, q.Session, q.ClaudeSession, q.Digest, q.Authority, q.Asker, q.To.Channel, q.To.Chat, q.To.Thread, q.Item, string(q.Body),
-			q.State, t.now, millis(q.ExpiresAt), q.Unseen)
+		_, err = t.exec(`INSERT INTO questions (id, session, claude_session, digest, authority, asker, body, state, created_at, expires_at, unseen, further)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`,
+			q.ID, q.Session, q.ClaudeSession, q.Digest, q.Authority, q.Asker, string(q.Body), q.State, t.now, millis(q.ExpiresAt), q.Unseen, q.Further)
+		if err != nil {
+			return domain.Question{}, err
+		}
+		m, err := t.ask(run, q.ID, q.Messages[0], items)
+		q.Messages = []domain.QuestionMessage{m}
 		return q, err
 	})
 }
 
-// Settle ends or answers an open question: its message is edited to said, without buttons. An answer that no turn has
+// AskAlso posts the items that ask a run's open question in the direct chat of one more person, whom the message names. A person who
+// was asked already gets nothing. Further reports whether still others are asked if no message arrives. It returns the question as it
+// is then. The error is [domain.ErrFenced] for a run that has lost its lane.
+func (s *Store) AskAlso(
+	ctx context.Context, run int64, id string, m domain.QuestionMessage, further bool, items ...domain.OutboxItem,
+) (domain.Question, error) {
+	if m.Person == "" || len(items) == 0 {
+		return domain.Question{}, errors.New("ask one more: a message has a person and an item")
+	}
+	if err := checkItems(items); err != nil {
+		return domain.Question{}, fmt.Errorf("ask one more: %w", err)
+	}
+	return step(ctx, s, "ask one more", func(t *tx) (domain.Question, error) {
+		if _, err := fence(t, run); err != nil {
+			return domain.Question{}, err
+		}
+		q, err := t.question(id)
+		asked := slices.ContainsFunc(q.Messages, func(other domain.QuestionMessage) bool { return other.Person == m.Person })
+		if err != nil || asked || q.State != domain.QuestionOpen {
+			return q, err
+		}
+		q.Further = further
+		if _, err := t.exec(`UPDATE questions SET further = ?2 WHERE id = ?1`, id, further); err != nil {
+			return domain.Question{}, err
+		}
+		m, err := t.ask(run, id, m, items)
+		q.Messages = append(q.Messages, m)
+		return q, err
+	})
+}
+
+// ask posts the items that ask a question, and records the last of them as its message.
+func (t *tx) ask(run int64, question string, m domain.QuestionMessage, items []domain.OutboxItem) (domain.QuestionMessage, error) {
+	items = slices.Clone(items)
+	last := len(items) - 1
+	items[last].Kept = true
+	if _, err := t.post(run, items[:last]); err != nil {
+		return m, err
+	}
+	item, err := t.post(run, items[last:])
+	if err != nil {
+		return m, err
+	}
+	m.To, m.Item, m.AskedAt = items[last].To, item, moment(t.now)
+	_, err = t.exec(`INSERT INTO question_messages (question, person, channel, chat, thread, piece, numbered, asked_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`, question, m.Person, m.To.Channel, m.To.Chat, m.To.Thread, item, m.Numbered, t.now)
+	return m, err
+}
+
+// Settle ends or answers an open question: its messages are edited to said, without buttons; if there are
+// several, those who have not answered learn it even where messages cannot be edited. An answer that no turn has
 // taken can be made void. The grants of an answer are stored in the same transaction. It returns the updated question,
 // and whether this call changed it. The error is [domain.ErrNotFound] for an unknown id.
 func (s *Store) Settle(
@@ -62,34 +108,47 @@ func (s *Store) Settle(
 ) (q domain.Question, settled bool, err error) {
 	q, err = step(ctx, s, "settle", func(t *tx) (domain.Question, error) {
 		settled = false
-		found, err := findQuestions(t, `id = ?1`, id)
+		q, err := t.question(id)
 		switch {
 		case err != nil:
 			return domain.Question{}, err
-		case len(found) == 0:
-			return domain.Question{}, domain.ErrNotFound
-		case state == domain.QuestionVoid && found[0].State != domain.QuestionAnswered,
-			state != domain.QuestionVoid && found[0].State != domain.QuestionOpen:
-			return found[0], nil
+		case state == domain.QuestionVoid && q.State != domain.QuestionAnswered,
+			state != domain.QuestionVoid && q.State != domain.QuestionOpen:
+			return q, nil
 		}
-		q := found[0]
-		q.State, q.Answer = state, answer
+		q.State, q.Answer, q.Outcome = state, answer, said
 		var endedAt sql.NullInt64
 		if state != domain.QuestionAnswered {
 			endedAt = sql.NullInt64{Int64: t.now, Valid: true}
 		}
-		if _, err := t.exec(`UPDATE questions SET state = ?2, answer = ?3, ended_at = ?4 WHERE id = ?1`, id, state,
-			string(answer), endedAt); err != nil {
+		if _, err := t.exec(`UPDATE questions SET state = ?2, answer = ?3, ended_at = ?4, outcome = ?5 WHERE id = ?1`, id, state,
+			string(answer), endedAt, said); err != nil {
 			return domain.Question{}, err
 		}
 		if err := t.grant(grants); err != nil {
 			return domain.Question{}, err
 		}
 		settled = true
-		_, err = t.post(0, []domain.OutboxItem{{To: q.To, Text: said, Edits: q.Item}})
-		return q, err
+		return q, t.tellEnd(q)
 	})
 	return q, settled, err
+}
+
+// tellEnd has the messages of a question say how it ended. If others may have answered, a message that was sent and cannot be edited
+// is replaced.
+func (t *tx) tellEnd(q domain.Question) error {
+	for _, m := range q.Messages {
+		_, waits, err := t.whereabouts(m.Item)
+		if noRows(err) != nil {
+			return err
+		}
+		sent := err == nil && !waits
+		edit := domain.OutboxItem{To: m.To, Text: q.Outcome, Edits: m.Item, OrSend: sent && len(q.Messages) > 1}
+		if _, err := t.post(0, []domain.OutboxItem{edit}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Redraft replaces the body of an open question, and reports whether it has; a question that is closed, or has another body
@@ -130,6 +189,17 @@ func (s *Store) Question(ctx context.Context, id string) (domain.Question, error
 	return found[0], nil
 }
 
+func (t *tx) question(id string) (domain.Question, error) {
+	found, err := findQuestions(t, `id = ?1`, id)
+	switch {
+	case err != nil:
+		return domain.Question{}, err
+	case len(found) == 0:
+		return domain.Question{}, domain.ErrNotFound
+	}
+	return found[0], nil
+}
+
 // Questions returns the questions that are not closed, oldest first.
 func (s *Store) Questions(ctx context.Context) ([]domain.Question, error) {
 	found, err := findQuestions(s.view(ctx), `ended_at IS NULL`)
@@ -148,11 +218,12 @@ func (s *Store) QuestionsOf(ctx context.Context, session string) ([]domain.Quest
 	return found, nil
 }
 
-// OpenQuestions returns the open questions that were asked at an address, or in the chat that has a person's id, or whose
+// OpenQuestions returns the open questions that are asked at an address, or in the chat that has a person's id, or whose
 // bodies contain a text; oldest first.
 func (s *Store) OpenQuestions(ctx context.Context, at chat.Address, person chat.ID, noted string) ([]domain.Question, error) {
 	found, err := findQuestions(s.view(ctx), `ended_at IS NULL AND state = ?1 AND
-		(channel = ?2 AND (chat = ?3 AND thread = ?4 OR chat = ?5 AND thread = '') OR instr(body, ?6))`,
+		(instr(body, ?6) OR EXISTS (SELECT 1 FROM question_messages m WHERE m.question = questions.id
+			AND m.channel = ?2 AND (m.chat = ?3 AND m.thread = ?4 OR m.chat = ?5 AND m.thread = '')))`,
 		domain.QuestionOpen, at.Channel, at.Chat, at.Thread, person, noted)
 	if err != nil {
 		return nil, fmt.Errorf("open questions: %w", err)
@@ -160,13 +231,28 @@ func (s *Store) OpenQuestions(ctx context.Context, at chat.Address, person chat.
 	return found, nil
 }
 
-// unaskable ends the question of an item that cannot be delivered, and returns the notice for its session; empty: the
-// item has no open question.
+// unaskable records that an item cannot be delivered. If nobody else is or will be asked the question of which it is a message,
+// that ends; the notice for its session is returned. Empty: the item has no open question, or the question stays open.
 func (t *tx) unaskable(item int64) (unseen string, err error) {
-	err = t.row(`UPDATE questions SET state = ?3, ended_at = ?4
-		WHERE ended_at IS NULL AND state = ?2 AND piece = (SELECT COALESCE(NULLIF(key_id, 0), id) FROM outbox WHERE id = ?1)
-		RETURNING unseen`, []any{item, domain.QuestionOpen, domain.QuestionUnseen, t.now}, &unseen)
+	var question string
+	err = t.row(`UPDATE question_messages SET lost = 1 WHERE piece = (SELECT COALESCE(NULLIF(key_id, 0), id) FROM outbox WHERE id = ?1)
+		RETURNING question`, []any{item}, &question)
+	if err != nil {
+		return "", noRows(err)
+	}
+	err = t.row(`UPDATE questions SET state = ?3, ended_at = ?4 WHERE id = ?1 AND state = ?2 AND further = 0
+		AND NOT EXISTS (SELECT 1 FROM question_messages m WHERE m.question = questions.id AND m.lost = 0)
+		RETURNING unseen`, []any{question, domain.QuestionOpen, domain.QuestionUnseen, t.now}, &unseen)
 	return unseen, noRows(err)
+}
+
+// purgeQuestions removes some of the questions that ended before a time, with their messages, and returns how many.
+func (t *tx) purgeQuestions(before int64) (int64, error) {
+	const old = `(SELECT id FROM questions WHERE ended_at <= ?1 ORDER BY ended_at LIMIT ?2)`
+	if _, err := t.exec(`DELETE FROM question_messages WHERE question IN `+old, before, purgeRows); err != nil {
+		return 0, err
+	}
+	return t.exec(`DELETE FROM questions WHERE id IN `+old, before, purgeRows)
 }
 
 // Unfinished reports whether a message in a session's turn lane was claimed for a claude session, and is not answered
@@ -182,14 +268,13 @@ func (s *Store) Unfinished(ctx context.Context, session, claudeSession string) (
 // findQuestions returns the questions that satisfy a condition, which is a constant, oldest first.
 func findQuestions(q querier, where string, args ...any) ([]domain.Question, error) {
 	var list []domain.Question
-	err := q.each(`SELECT id, session, claude_session, digest, authority, asker, channel, chat, thread, piece, body, state, answer, created_at, expires_at, unseen
+	err := q.each(`SELECT id, session, claude_session, digest, authority, asker, body, state, answer, created_at, expires_at, unseen, further, outcome
 		FROM questions WHERE `+where, args, func(rows rows) error {
 		var q domain.Question
 		var body, answer string
 		var createdAt, expiresAt int64
-		if err := rows.Scan(&q.ID, &q.Session, &q.ClaudeSession, &q.Digest, &q.Authority, &q.Asker, &q.To.Channel,
-			&q.To.Chat, &q.To.Thread, &q.Item,
-			&body, &q.State, &answer, &createdAt, &expiresAt, &q.Unseen); err != nil {
+		if err := rows.Scan(&q.ID, &q.Session, &q.ClaudeSession, &q.Digest, &q.Authority, &q.Asker,
+			&body, &q.State, &answer, &createdAt, &expiresAt, &q.Unseen, &q.Further, &q.Outcome); err != nil {
 			return err
 		}
 		q.Body, q.CreatedAt, q.ExpiresAt = json.RawMessage(body), moment(createdAt), moment(expiresAt)
@@ -199,8 +284,31 @@ func findQuestions(q querier, where string, args ...any) ([]domain.Question, err
 		list = append(list, q)
 		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if list[i].Messages, err = questionMessages(q, list[i].ID); err != nil {
+			return nil, err
+		}
+	}
 	slices.SortFunc(list, func(a, b domain.Question) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
+	return list, nil
+}
+
+func questionMessages(q querier, question string) ([]domain.QuestionMessage, error) {
+	var list []domain.QuestionMessage
+	err := q.each(`SELECT person, channel, chat, thread, piece, numbered, lost, asked_at FROM question_messages WHERE question = ?1`,
+		[]any{question}, func(rows rows) error {
+			var m domain.QuestionMessage
+			var askedAt int64
+			err := rows.Scan(&m.Person, &m.To.Channel, &m.To.Chat, &m.To.Thread, &m.Item, &m.Numbered, &m.Lost, &askedAt)
+			m.AskedAt = moment(askedAt)
+			list = append(list, m)
+			return err
+		})
+	slices.SortFunc(list, func(a, b domain.QuestionMessage) int { return cmp.Compare(a.Item, b.Item) })
 	return list, err
 }

@@ -13,7 +13,7 @@ import (
 // question is a question of an owner's turn.
 func question(id string) domain.Question {
 	return domain.Question{
-		ID: id, ClaudeSession: "c1", Digest: "ls", Authority: chat.Owner, Asker: "telegram:1", To: item("anna", "").To,
+		ID: id, ClaudeSession: "c1", Digest: "ls", Authority: chat.Owner, Asker: "telegram:1", Messages: []domain.QuestionMessage{{}},
 		Body: json.RawMessage(`{"about":"tool"}`), ExpiresAt: time.Unix(2_000_000_000, 0),
 	}
 }
@@ -142,7 +142,7 @@ func TestOpenQuestions(t *testing.T) {
 	ask := func(id string, to chat.Address, body string) {
 		t.Helper()
 		q := question(id)
-		q.Digest, q.To, q.Body = id, to, json.RawMessage(body)
+		q.Digest, q.Body = id, json.RawMessage(body)
 		if _, err := b.Ask(b.ctx, run.ID, q, domain.OutboxItem{To: to, Text: id}); err != nil {
 			t.Fatal(err)
 		}
@@ -194,4 +194,106 @@ func ids(questions []domain.Question) (list []string) {
 		list = append(list, q.ID)
 	}
 	return list
+}
+
+// A question that several people are asked has a message for each of them, once, and all are edited when one has answered.
+// Behaviour: ask-others, ask-durable.
+func TestQuestionOfSeveralPeople(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	run := b.claim(t)
+	q, err := b.Ask(b.ctx, run.ID, question("AAAAA"), item("anna", "May I?"))
+	if err != nil || len(q.Messages) != 1 || q.To() != item("anna", "").To {
+		t.Fatal(q, err)
+	}
+	also := func(person string, further bool) domain.Question {
+		t.Helper()
+		q, err := b.AskAlso(b.ctx, run.ID, "AAAAA", domain.QuestionMessage{Person: "telegram:" + person, Numbered: true}, further, item(person, "May it, "+person+"?"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return q
+	}
+	also("bob", true)
+	also("bob", true)
+	also("carl", false)
+	want(t, "asked", []string{"May I?", "May it, bob?", "May it, carl?"}, b.texts(t))
+	known, err := b.Question(b.ctx, "AAAAA")
+	if err != nil || len(known.Messages) != 3 || known.Further || known.Messages[1].Person != "telegram:bob" || !known.Messages[1].Numbered ||
+		known.Messages[1].To != item("bob", "").To || known.Messages[0].Numbered || known.Messages[2].AskedAt.IsZero() {
+		t.Fatalf("%+v, %v", known, err)
+	}
+	if open, err := b.OpenQuestions(b.ctx, item("carl", "").To, "", "nothing"); err != nil || len(open) != 1 {
+		t.Errorf("where a copy is: %+v, %v", open, err)
+	}
+	if _, settled, err := b.Settle(b.ctx, "AAAAA", domain.QuestionAnswered, json.RawMessage(`{"allow":true}`), "Allowed by bob"); !settled || err != nil {
+		t.Fatal(settled, err)
+	}
+	want(t, "the messages", []string{"m-May I?=Allowed by bob", "m-May it, bob?=Allowed by bob", "m-May it, carl?=Allowed by bob"}, b.texts(t))
+	if q := also("dora", false); q.State != domain.QuestionAnswered || q.Outcome != "Allowed by bob" {
+		t.Errorf("one more is asked what is answered: %+v", q)
+	}
+	if _, err := b.AskAlso(b.ctx, run.ID+1, "AAAAA", domain.QuestionMessage{Person: "telegram:eve"}, false, item("eve", "?")); !errors.Is(err, domain.ErrFenced) {
+		t.Errorf("asked by another run: %v", err)
+	}
+	want(t, "nothing more", []string(nil), b.texts(t))
+}
+
+// When a question ends, those who were asked learn it even where messages cannot be edited, but nobody to whom it was not sent yet.
+// Behaviour: ask-first.
+func TestWhoLearnsTheEndOfAQuestion(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	run := b.claim(t)
+	if _, err := b.Ask(b.ctx, run.ID, question("AAAAA"), item("anna", "May I?")); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "asked", []string{"May I?"}, b.texts(t))
+	m := domain.QuestionMessage{Person: "telegram:bob"}
+	if _, err := b.AskAlso(b.ctx, run.ID, "AAAAA", m, false, item("bob", "May it?")); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := b.Settle(b.ctx, "AAAAA", domain.QuestionExpired, nil, "Over"); err != nil {
+		t.Fatal(err)
+	}
+	ds := b.deliveries(t, "telegram")
+	if len(ds) != 1 || ds[0].Item.To != item("anna", "").To || ds[0].Item.Text != "Over" || !ds[0].Item.OrSend || ds[0].Target != "m-May I?" {
+		t.Errorf("%+v", ds)
+	}
+}
+
+// A question ends when none of its messages arrives, unless others are still to be asked.
+// Behaviour: ask-undelivered.
+func TestQuestionIsLostWithItsLastMessage(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		further bool
+		want    domain.QuestionState
+	}{
+		"the last": {false, domain.QuestionUnseen}, "others are asked": {true, domain.QuestionOpen},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.accept(t, inbound("anna", 1))
+			run := b.claim(t)
+			if _, err := b.Ask(b.ctx, run.ID, question("AAAAA"), item("anna", "May I?")); err != nil {
+				t.Fatal(err)
+			}
+			m := domain.QuestionMessage{Person: "telegram:bob"}
+			if _, err := b.AskAlso(b.ctx, run.ID, "AAAAA", m, test.further, item("anna", "May it?")); err != nil {
+				t.Fatal(err)
+			}
+			b.kill(t, "blocked")
+			if q, err := b.Question(b.ctx, "AAAAA"); err != nil || q.State != domain.QuestionOpen || q.Lost() || !q.Messages[0].Lost {
+				t.Fatalf("one is lost: %+v, %v", q, err)
+			}
+			b.kill(t, "blocked")
+			if q, err := b.Question(b.ctx, "AAAAA"); err != nil || q.State != test.want || !q.Lost() {
+				t.Errorf("both are lost: %+v, %v", q, err)
+			}
+		})
+	}
 }

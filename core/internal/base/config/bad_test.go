@@ -204,6 +204,10 @@ jobs {
   max_running = 101
   max_output  = "1KB"
 }
+approvals {
+  to             = ["owner", "irc:1", "webchat:7", 5]
+  escalate_after = "-1s"
+}
 delivery {
   mark_repeats = "sometimes"
 }
@@ -239,7 +243,17 @@ F:26:17: Unsuitable value; jobs.max_running must be a whole number from 0 to 100
     max_running = 101
 F:27:17: Unsuitable value; jobs.max_output must be from 64 KB to 16 GB.
     max_output  = "1KB"
-F:30:18: Unsuitable value; delivery.mark_repeats must be true or false.
+F:30:20: Unsuitable value; approvals.to names "webchat:7", who may not answer. Add them to access.approvers.
+    to             = ["owner", "irc:1", "webchat:7", 5]
+F:30:21: Unsuitable value; approvals.to must have "owners", "approvers", or people as "channel:user", such as "telegram:123".
+    to             = ["owner", "irc:1", "webchat:7", 5]
+F:30:30: Unknown channel; approvals.to names "irc", and no plugin block has this label.
+    to             = ["owner", "irc:1", "webchat:7", 5]
+F:30:52: Unsuitable value; approvals.to must be text in quotes.
+    to             = ["owner", "irc:1", "webchat:7", 5]
+F:31:20: Unsuitable value; approvals.escalate_after must be at least "0s".
+    escalate_after = "-1s"
+F:34:18: Unsuitable value; delivery.mark_repeats must be true or false.
     mark_repeats = "sometimes"
 `,
 		},

@@ -29,6 +29,7 @@ func (c *Config) fileBlock(read func(*hclsyntax.Block)) block {
 			one(c.Limits.block()),
 			one(c.Retention.block()),
 			one(c.Jobs.block()),
+			one(c.Approvals.block()),
 			{name: "budget", repeated: true, holds: func(string) block { return c.budgetBlock() }},
 			one(c.Send.block()),
 			one(c.MemoryFlush.block()),

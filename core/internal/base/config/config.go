@@ -38,6 +38,7 @@ type Config struct {
 	Limits    Limits
 	Retention Retention
 	Jobs      Jobs
+	Approvals Approvals
 
 	Budgets []Budget // in the order of the file
 
@@ -236,6 +237,7 @@ func defaults() *Config {
 		Telemetry: Telemetry{Sample: 0.1},
 		Retention: Retention{Media: 30 * day},
 		Jobs:      Jobs{MaxRunning: 4, MaxOutput: 64 << 20},
+		Approvals: Approvals{EscalateAfter: 2 * time.Minute},
 		Settings: Settings{
 			Session: Session{Scope: "per-channel-peer", ResetTriggers: []string{"/new", "/reset"}, DailyReset: Off},
 			Inbound: Inbound{Debounce: AutoDebounce, MaxAge: 24 * time.Hour},

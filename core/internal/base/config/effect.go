@@ -56,6 +56,7 @@ var effects = []struct {
 	{"retention.transcripts", EffectNow},
 	{"retention.exports", EffectNow},
 	{"jobs", EffectNow},
+	{"approvals", EffectNow},
 	{"plugin", EffectPlugin},
 }
 

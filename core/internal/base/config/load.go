@@ -260,6 +260,7 @@ func (d *decoder) file(body *hclsyntax.Body, path string) *Config {
 		a.Claude.ConfigDir = d.claudeDir(a)
 		d.checkWorkspace(c, a, body)
 	}
+	d.checkApprovals(c, body)
 	c.warnings = d.warn(c, body)
 	return c
 }

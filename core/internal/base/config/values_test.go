@@ -157,6 +157,10 @@ jobs {
   max_running = 7
   max_output  = "2GB"
 }
+approvals {
+  to             = ["approvers", "telegram:9", "owners"]
+  escalate_after = "0"
+}
 budget {
   per     = "person"
   daily   = "$5"
@@ -320,6 +324,7 @@ plugin "plain" {}
 		Limits:    config.Limits{OnUsageLimit: "wait"},
 		Retention: config.Retention{Transcripts: 400 * 24 * time.Hour, Media: 36 * time.Hour, Exports: 0},
 		Jobs:      config.Jobs{MaxRunning: 7, MaxOutput: 2 << 30},
+		Approvals: config.Approvals{To: []string{"approvers", "telegram:9", "owners"}},
 		Budgets: []config.Budget{
 			{Per: domain.PerPerson, Daily: domain.Amount{CostMicros: 5_000_000}, Monthly: domain.Amount{CostMicros: 500_000}},
 			{Per: domain.PerPerson, Daily: domain.Amount{Tokens: 2_000_000}},

@@ -2,6 +2,7 @@ package domain
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -40,12 +41,40 @@ type Question struct {
 	Digest        string         // of the content: equal digests are the same question
 	Authority     chat.Authority // the turn's
 	Asker         string         // the person of the turn, as channel:user; empty: none
-	To            chat.Address   // where it is asked
-	Item          int64          // the item that asks; set by the store
-	Unseen        string         // a note for the session if that cannot be delivered
-	Body          json.RawMessage
-	State         QuestionState
-	Answer        json.RawMessage // set from QuestionAnswered on
-	CreatedAt     time.Time
-	ExpiresAt     time.Time
+	// Messages ask it, in the order in which they were sent. There is one when the question is stored; without a person it is in
+	// the chat of the turn.
+	Messages  []QuestionMessage
+	Further   bool   // others are asked if none of the messages arrives
+	Unseen    string // a note for the session if nobody could be asked
+	Body      json.RawMessage
+	State     QuestionState
+	Answer    json.RawMessage // set from QuestionAnswered on
+	Outcome   string          // what its messages say since it is answered or ended; empty: as before
+	CreatedAt time.Time
+	ExpiresAt time.Time
+}
+
+// To returns where it was asked first.
+func (q Question) To() chat.Address {
+	if len(q.Messages) == 0 { // its chat was forgotten
+		return chat.Address{}
+	}
+	return q.Messages[0].To
+}
+
+// Lost reports whether none of its messages could be delivered.
+func (q Question) Lost() bool {
+	return !slices.ContainsFunc(q.Messages, func(m QuestionMessage) bool { return !m.Lost })
+}
+
+// QuestionMessage is a message that asks a question.
+type QuestionMessage struct {
+	Person   string // in whose direct chat it is, as channel:user; empty: it is in the chat of the turn
+	Numbered bool   // it has numbers in place of buttons
+
+	// The others are set by the store.
+	To      chat.Address
+	Item    int64 // the item that asks
+	Lost    bool  // it could not be delivered
+	AskedAt time.Time
 }

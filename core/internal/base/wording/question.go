@@ -279,6 +279,9 @@ const (
 	QuestionFailed     = "Your answer could not be taken. " + seeLog
 )
 
+// QuestionClosedAs answers an answer to a question that somebody has answered. Outcome is what the question's messages say of that.
+func QuestionClosedAs(outcome string) string { return QuestionClosed + "\n\n" + outcome }
+
 // Answers of the commands about questions.
 const (
 	NoQuestion    = "No question has this ID. It may be closed already."

@@ -513,6 +513,7 @@ var groups = []group{
 		{"NoAnswer", wording.NoAnswer("maybe", wording.QuestionAnswers("ABCDE", []string{"once", "no"}))},
 		{"QuestionUnreadable", wording.QuestionUnreadable},
 		{"QuestionClosed", wording.QuestionClosed},
+		{"QuestionClosedAs", wording.QuestionClosedAs(wording.AllowedOnce("Anna", tool.Asked()))},
 		{"QuestionClosedTold", wording.QuestionClosedTold},
 		{"QuestionForOwners", wording.QuestionForOwners},
 		{"QuestionWhyNot", wording.QuestionWhyNot},

@@ -28,7 +28,7 @@ func (d *hostCommands) ask(t *testing.T, session, id, body string) {
 	}
 	to := in.Message.Address()
 	q := domain.Question{
-		ID: id, Digest: id, Authority: chat.Authorised, Asker: "telegram:7", To: to, Body: json.RawMessage(body), ExpiresAt: now.Add(time.Hour),
+		ID: id, Digest: id, Authority: chat.Authorised, Asker: "telegram:7", Messages: []domain.QuestionMessage{{}}, Body: json.RawMessage(body), ExpiresAt: now.Add(time.Hour),
 	}
 	if _, err := d.store.Ask(t.Context(), d.claim(t, domain.TurnLane).ID, q, domain.OutboxItem{To: to, Text: id}); err != nil {
 		t.Fatal(err)

@@ -538,8 +538,9 @@ func (q questions) OpenQuestions(context.Context, chat.Address, chat.ID, string)
 
 // numbered is a question in the owner's chat that a number answers.
 var numbered = domain.Question{
-	ID: "ABCDE", Session: "tg:owner", To: chat.Address{Channel: "tg", Chat: "owner"}, State: domain.QuestionOpen,
-	Body: []byte(`{"about": "tool", "tool": "Bash", "numbered": true}`),
+	ID: "ABCDE", Session: "tg:owner", State: domain.QuestionOpen,
+	Messages: []domain.QuestionMessage{{To: chat.Address{Channel: "tg", Chat: "owner"}, Numbered: true}},
+	Body:     []byte(`{"about": "tool", "tool": "Bash"}`),
 }
 
 func TestAStrangerIsAskedToPairAndLetInOnceAllowed(t *testing.T) {

@@ -435,7 +435,7 @@ func TestWhatIsAwaitedNeedNotAddressTheAgent(t *testing.T) {
 	elsewhere := inGroup("g", says("owner", "lunch?"))
 	elsewhere.Thread = "7"
 	awaited := domain.Question{
-		ID: "ABCDE", Session: "tg:owner", To: chat.Address{Channel: "tg", Chat: "owner"}, State: domain.QuestionOpen,
+		ID: "ABCDE", Session: "tg:owner", Messages: []domain.QuestionMessage{{To: chat.Address{Channel: "tg", Chat: "owner"}}}, State: domain.QuestionOpen,
 		Body: []byte(`{"about": "tool", "tool": "Bash", "reasons": [{"who": "tg:owner", "at": {"Channel": "tg", "Chat": "g"}, "since": "2026-03-15T14:00:00Z"}]}`),
 	}
 	for name, test := range map[string]struct {

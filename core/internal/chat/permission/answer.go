@@ -51,7 +51,7 @@ func (d *Approvals) Hear(ctx context.Context, id, answer string, w Written) (str
 func (d *Approvals) take(ctx context.Context, q question, caller chat.Caller, answer string, plain *Written) (reply string, err error) {
 	switch {
 	case q.row.State != domain.QuestionOpen:
-		return d.tooLate(ctx, q.row, plain)
+		return d.tooLate(ctx, q, caller, plain)
 	case !q.readable():
 		d.log.Warn("a question cannot be read", "question", q.row.ID)
 		return wording.QuestionUnreadable, nil
@@ -70,7 +70,7 @@ func (d *Approvals) take(ctx context.Context, q question, caller chat.Caller, an
 	e.verdict.Plain = plain
 	row, settled, err := d.settle(ctx, q, caller, e)
 	if err == nil && !settled {
-		return d.tooLate(ctx, row, plain)
+		return d.tooLate(ctx, read(row), caller, plain)
 	}
 	return "", err
 }
@@ -112,18 +112,22 @@ func (d *Approvals) awaitReason(ctx context.Context, q question, of place) error
 	return nil
 }
 
-// tooLate handles an answer to a closed question.
-func (d *Approvals) tooLate(ctx context.Context, row domain.Question, plain *Written) (reply string, err error) {
-	if plain == nil {
-		return wording.QuestionClosed, nil
+// tooLate handles an answer to a closed question. Who might have answered learns who has.
+func (d *Approvals) tooLate(ctx context.Context, q question, caller chat.Caller, plain *Written) (reply string, err error) {
+	closed := wording.QuestionClosed
+	if answered(q.row) && q.row.Outcome != "" && d.mayAnswer(q, caller) {
+		closed = wording.QuestionClosedAs(q.row.Outcome)
 	}
-	if v, err := readVerdict(row.Answer); err == nil && v.Plain != nil && v.Plain.ID == plain.ID {
+	if plain == nil {
+		return closed, nil
+	}
+	if v, err := readVerdict(q.row.Answer); err == nil && v.Plain != nil && v.Plain.ID == plain.ID {
 		return "", nil // the host ended between the answer and its completion
 	}
 	if !plain.Words {
-		return wording.QuestionClosed, nil
+		return closed, nil
 	}
-	if err := d.tell(ctx, row.Session, plain); err != nil {
+	if err := d.tell(ctx, q.row.Session, plain); err != nil {
 		return "", err
 	}
 	return wording.QuestionClosedTold, nil

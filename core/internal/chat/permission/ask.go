@@ -165,7 +165,7 @@ func (d *Approvals) await(
 			return "", v, err
 		}
 		answered := d.options.Chats.Asking(run.Head.Message.Address(), sent)
-		v, err := d.wait(ctx, w, row, run.Agent.Claude.AskTimeout)
+		v, err := d.wait(ctx, w, run, row, b)
 		answered()
 		// The end of an earlier run may have closed it in the moment in which this one asked the same.
 		if !errors.Is(err, errClosed) {
@@ -179,26 +179,27 @@ func (d *Approvals) post(
 	ctx context.Context, run *conversation.Run, q agent.Question, part int, b body,
 ) (row domain.Question, sent bool, err error) {
 	m := run.Head.Message
-	to := m.Address()
 	b.Kind, b.Purpose, b.Whose = m.Chat.Kind, purpose(m.Origin), access.Audience(run.Caller.Authority)
+	row = domain.Question{Digest: digest(q, part), CreatedAt: time.Now(), ExpiresAt: time.Now().Add(run.Agent.Claude.AskTimeout)}
+	to := recipient{at: m.Address(), kind: m.Chat.Kind}
 	var before []domain.OutboxItem
-	theirs := b.personal() && m.Sender.ID != "" // who may decide for themselves
-	if !theirs && m.Chat.Kind == chat.Direct && !d.options.Conversations.Decides(run.Caller) {
-		decider, ok := d.options.Owners.Reachable(ctx, to)
-		if !ok {
+	next := d.next(ctx, run, row, b)
+	if m.Chat.Kind == chat.Direct && !d.decides(run, b) {
+		b.For = m.Sender.Name()
+	}
+	if !d.asksHere(ctx, run, b) {
+		if len(next.due) == 0 {
 			return row, false, errors.New("no one who may decide can be reached")
 		}
-		b.For = m.Sender.Name()
-		if decider != to {
-			before = d.options.Conversations.Notice(to, m.Chat.Kind, b.question("").Elsewhere())
-		}
-		to = decider
+		to, next.due = next.due[0], next.due[1:]
+		before = d.options.Conversations.Notice(m.Address(), m.Chat.Kind, b.question("").Elsewhere())
 	}
-	row = domain.Question{Digest: digest(q, part), To: to, ExpiresAt: time.Now().Add(run.Agent.Claude.AskTimeout)}
-	row, sent, err = d.store(ctx, run, row, b, before)
+	row.Further = next.further || len(next.due) > 0
+	row, sent, err = d.store(ctx, run, row, b, to, before)
 	if sent {
+		at := row.To()
 		d.log.Info("a question was asked", "question", row.ID, "session", row.Session,
-			"about", cmp.Or(q.Tool, string(b.About)), "in", to.Channel+":"+string(to.Chat))
+			"about", cmp.Or(q.Tool, string(b.About)), "in", at.Channel+":"+string(at.Chat))
 	}
 	return row, sent, err
 }
@@ -206,15 +207,12 @@ func (d *Approvals) post(
 // store stores a run's question with the message that asks it, after other items, or returns the equal one that is
 // already open; stored reports which.
 func (d *Approvals) store(
-	ctx context.Context, run *conversation.Run, row domain.Question, b body, before []domain.OutboxItem,
+	ctx context.Context, run *conversation.Run, row domain.Question, b body, to recipient, before []domain.OutboxItem,
 ) (known domain.Question, stored bool, err error) {
 	id, m := newID(), run.Head.Message
-	// With buttons if the chat has enough of them, else with numbers.
-	buttons := layout(id, b.options(), d.options.Conversations.Limits(row.To.Channel, b.Kind).Buttons)
-	b.Numbered = buttons == nil
-	items := d.options.Conversations.Notice(row.To, b.Kind, b.text(id, buttons != nil))
-	items[len(items)-1].Buttons = buttons
+	message, items := d.compose(id, b, to)
 	row.ID, row.ClaudeSession, row.Authority = id, run.Head.ClaudeSession, run.Caller.Authority
+	row.Messages = []domain.QuestionMessage{message}
 	if m.Sender.ID != "" {
 		row.Asker = m.Channel + ":" + string(m.Sender.ID)
 	}
@@ -226,6 +224,15 @@ func (d *Approvals) store(
 	return known, err == nil && known.ID == id, err
 }
 
+// compose returns the message that asks a question in a chat, with buttons if the chat has enough of them, else with numbers.
+func (d *Approvals) compose(id string, b body, to recipient) (domain.QuestionMessage, []domain.OutboxItem) {
+	b.Kind = to.kind
+	buttons := layout(id, b.options(), d.options.Conversations.Limits(to.at.Channel, to.kind).Buttons)
+	items := d.options.Conversations.Notice(to.at, to.kind, b.text(id, buttons != nil))
+	items[len(items)-1].Buttons = buttons
+	return domain.QuestionMessage{Person: to.person, Numbered: buttons == nil}, items
+}
+
 // digest identifies the content of a question.
 func digest(q agent.Question, part int) string {
 	var compact strings.Builder
@@ -234,19 +241,18 @@ func digest(q agent.Question, part int) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// wait returns the answer to a question once it is no longer open.
-func (d *Approvals) wait(ctx context.Context, w *waiter, row domain.Question, patience time.Duration) (verdict, error) {
-	expiry := time.NewTimer(time.Until(row.ExpiresAt))
-	defer expiry.Stop()
+// recheck is how long a waiting turn does not look whether more people are to be asked. A changed config, or a channel that
+// runs again, has its effect after that.
+const recheck = time.Minute
+
+// wait returns the answer to a question once it is no longer open. Until then it has more people asked, as it is time.
+func (d *Approvals) wait(ctx context.Context, w *waiter, run *conversation.Run, row domain.Question, b body) (verdict, error) {
+	wake := time.NewTimer(0)
+	defer wake.Stop()
 	for row.State == domain.QuestionOpen {
 		select {
 		case <-w.changed:
-		case <-expiry.C:
-			q := read(row)
-			over := wording.QuestionExpired(patience, q.body.what())
-			if _, _, err := d.retire(ctx, q, domain.QuestionExpired, over); err != nil {
-				return verdict{}, err
-			}
+		case <-wake.C:
 		case <-ctx.Done():
 			return verdict{}, d.abandon(ctx, row)
 		}
@@ -254,6 +260,18 @@ func (d *Approvals) wait(ctx context.Context, w *waiter, row domain.Question, pa
 		if row, err = d.options.Store.Question(context.WithoutCancel(ctx), row.ID); err != nil { // the end of ctx is handled above
 			return verdict{}, err
 		}
+		if row.State != domain.QuestionOpen {
+			break
+		}
+		if !time.Now().Before(row.ExpiresAt) {
+			over := wording.QuestionExpired(run.Agent.Claude.AskTimeout, read(row).body.what())
+			if row, _, err = d.retire(ctx, read(row), domain.QuestionExpired, over); err != nil {
+				return verdict{}, err
+			}
+			break
+		}
+		next := d.pursue(ctx, run, row, b)
+		wake.Reset(time.Until(next))
 	}
 	switch row.State {
 	case domain.QuestionAnswered:

@@ -46,10 +46,9 @@ type body struct {
 	Rules    []string        `json:"rules,omitempty"`   // what a longer permission would allow
 	Whose    string          `json:"whose,omitempty"`   // whose messages it would apply to
 	Labels   []string        `json:"labels,omitempty"`
-	Details  []string        `json:"details,omitempty"`  // of the labels
-	Several  bool            `json:"several,omitempty"`  // several labels may be chosen
-	Numbered bool            `json:"numbered,omitempty"` // it was asked with numbers, because the chat has no buttons
-	Form     *formPart       `json:"form,omitempty"`     // what an MCP server asks for, if it is about that
+	Details  []string        `json:"details,omitempty"` // of the labels
+	Several  bool            `json:"several,omitempty"` // several labels may be chosen
+	Form     *formPart       `json:"form,omitempty"`    // what an MCP server asks for, if it is about that
 
 	Reasons []pendingReason `json:"reasons,omitempty"` // of those who are about to give a reason for their refusal
 

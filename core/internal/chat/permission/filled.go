@@ -79,7 +79,7 @@ func (p formPart) takesWords() bool { return p.Field != nil }
 func (q question) bareForm(text string, alone bool) (answer string, ok bool) {
 	p := q.body.Form
 	if word := p.word(text); word != "" {
-		return word, p.takesWords() || q.body.Numbered
+		return word, p.takesWords() || q.numbered
 	}
 	if _, picked := q.picks(text, false); picked {
 		return text, true

@@ -42,6 +42,7 @@ type fixture struct {
 	chats      *activity.Chats // which show turns
 	unfinished bool            // a turn was begun and not completed
 	lost       bool            // no message arrives
+	config     *config.Config  // nil: there is one owner
 	unheard    bool            // no one who may decide can be reached
 	shown      func()          // what happens once a question can be seen, before its turn knows
 	meanwhile  func()          // what happens before a question is settled or redrafted the next time
@@ -94,7 +95,8 @@ func (r *fixture) Ask(_ context.Context, _ int64, q domain.Question, items ...do
 			return known, nil
 		}
 	}
-	q.Session, q.State, q.Item = "s", domain.QuestionOpen, int64(len(r.questions)+1)
+	q.Session, q.State, q.CreatedAt = "s", domain.QuestionOpen, time.Now()
+	q.Messages[0].Item, q.Messages[0].To, q.Messages[0].AskedAt = int64(len(r.asked)+len(items)), items[len(items)-1].To, time.Now()
 	r.questions = append(r.questions, q)
 	r.asked = append(r.asked, items...)
 	if r.lost {
@@ -107,6 +109,24 @@ func (r *fixture) Ask(_ context.Context, _ int64, q domain.Question, items ...do
 		r.mu.Lock()
 	}
 	return q, nil
+}
+
+func (r *fixture) AskAlso(_ context.Context, _ int64, id string, m domain.QuestionMessage, further bool, items ...domain.OutboxItem) (domain.Question, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, q := range r.questions {
+		if q.ID != id {
+			continue
+		}
+		asked := slices.ContainsFunc(q.Messages, func(o domain.QuestionMessage) bool { return o.Person == m.Person })
+		if q.State == domain.QuestionOpen && !asked {
+			r.asked = append(r.asked, items...)
+			m.Item, m.To, m.AskedAt = int64(len(r.asked)), items[len(items)-1].To, time.Now()
+			r.questions[i].Messages, r.questions[i].Further = append(slices.Clone(q.Messages), m), further
+		}
+		return r.questions[i], nil
+	}
+	return domain.Question{}, domain.ErrNotFound
 }
 
 func (r *fixture) Post(_ context.Context, key domain.Key, items ...domain.OutboxItem) (int64, error) {
@@ -132,7 +152,7 @@ func (r *fixture) Settle(_ context.Context, id string, state domain.QuestionStat
 		if want := map[bool]domain.QuestionState{false: domain.QuestionOpen, true: domain.QuestionAnswered}[state == domain.QuestionVoid]; q.State != want {
 			return q, false, nil
 		}
-		r.questions[i].State, r.questions[i].Answer = state, answer
+		r.questions[i].State, r.questions[i].Answer, r.questions[i].Outcome = state, answer, said
 		r.edits, r.grants = append(r.edits, said), append(r.grants, grants...)
 		settled := r.questions[i]
 		if r.afterwards != nil {
@@ -196,7 +216,9 @@ func (r *fixture) QuestionsOf(_ context.Context, session string) ([]domain.Quest
 
 func (r *fixture) OpenQuestions(_ context.Context, at chat.Address, person chat.ID, noted string) ([]domain.Question, error) {
 	return r.those(func(q domain.Question) bool {
-		here := q.To == at || q.To == chat.Address{Channel: at.Channel, Chat: person}
+		here := slices.ContainsFunc(q.Messages, func(m domain.QuestionMessage) bool {
+			return m.To == at || m.To == chat.Address{Channel: at.Channel, Chat: person}
+		})
 		return q.State == domain.QuestionOpen && (here || strings.Contains(string(q.Body), noted))
 	}), nil
 }
@@ -247,10 +269,14 @@ func (r *fixture) deskOf(t *testing.T, turns *dispatch.Dispatcher) *permission.A
 // options are those of approvals with a store, which is the fixture's own or another one.
 func (r *fixture) options(t *testing.T, s permission.Store, turns *dispatch.Dispatcher) permission.Options {
 	t.Helper()
-	conversations := conversation.NewResolver(&config.Config{}, r.plugins(), unmoved{})
+	c := &config.Config{Settings: config.Settings{Access: config.Access{Owners: []string{"tg:owner"}}}}
+	if r.config != nil {
+		c = r.config
+	}
+	conversations := conversation.NewResolver(c, r.plugins(), unmoved{})
 	return permission.Options{
 		Store: s, Dispatcher: turns, Conversations: conversations,
-		Owners: notice.NewOwners(storetest.Open(t), conversation.NewResolver(&config.Config{Settings: config.Settings{Access: config.Access{Owners: []string{"tg:owner"}}}}, r.plugins(), unmoved{}), r.plugins(), hclog.NewNullLogger()),
+		Owners: notice.NewOwners(storetest.Open(t), conversations, r.plugins(), hclog.NewNullLogger()),
 		Chats:  r.chats, Intake: intake{r},
 	}
 }

@@ -25,8 +25,8 @@ func (d *Approvals) Offer(ctx context.Context, run *conversation.Run, text strin
 			b.Unread = append(b.Unread, unread.Message)
 		}
 	}
-	row := domain.Question{Digest: fmt.Sprint("resume ", run.ID), To: m.Address(), ExpiresAt: time.Now().Add(offerLife)}
-	_, _, err := d.store(ctx, run, row, b, nil)
+	row := domain.Question{Digest: fmt.Sprint("resume ", run.ID), ExpiresAt: time.Now().Add(offerLife)}
+	_, _, err := d.store(ctx, run, row, b, recipient{at: m.Address(), kind: m.Chat.Kind}, nil)
 	return err
 }
 
@@ -43,7 +43,7 @@ func (d *Approvals) goOn(ctx context.Context, q question, caller chat.Caller) er
 	if isOperator(caller) {
 		caller.Sender = chat.Sender{} // no person of this channel
 	}
-	caller.Address, caller.Kind, caller.Authority = q.row.To, q.body.Kind, authority
+	caller.Address, caller.Kind, caller.Authority = q.row.To(), q.body.Kind, authority
 	return d.options.Intake.Tell(ctx, id, q.row.Session, caller, "Go on from where you left off.")
 }
 

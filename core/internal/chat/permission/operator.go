@@ -12,13 +12,14 @@ import (
 
 // ClosedError is the error for an answer to a question that is no longer open. Its text is for people.
 type ClosedError struct {
-	Answered bool // somebody has answered it
+	Answered bool   // somebody has answered it
+	Outcome  string // what its messages say of that
 }
 
 // Error implements error.
 func (e *ClosedError) Error() string {
 	if e.Answered {
-		return "this question has already been answered; the first answer counts"
+		return strings.TrimSuffix("this question has already been answered; the first answer counts: "+oneLine(e.Outcome), ": ")
 	}
 	return "this question is closed: nobody waits for an answer any more"
 }
@@ -111,7 +112,12 @@ func (b body) takes() []string {
 
 // closed is the error for a question that is not open.
 func closed(row domain.Question) error {
-	return &ClosedError{Answered: row.State == domain.QuestionAnswered || row.State == domain.QuestionTaken}
+	return &ClosedError{Answered: answered(row), Outcome: row.Outcome}
+}
+
+// answered reports whether somebody has answered a question.
+func answered(row domain.Question) bool {
+	return row.State == domain.QuestionAnswered || row.State == domain.QuestionTaken
 }
 
 // closed reads a question again, and returns the error for it.

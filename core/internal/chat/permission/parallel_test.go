@@ -129,7 +129,7 @@ func TestTwoPeopleGiveReasons(t *testing.T) {
 func TestAQuestionThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	r, owner := newFixture(), caller("owner", chat.Owner)
-	r.questions = []domain.Question{{ID: "ABCDE", Session: "s", To: owner.Address, State: domain.QuestionOpen, Body: json.RawMessage(`{"about":5,"kind":1}`)}}
+	r.questions = []domain.Question{{ID: "ABCDE", Session: "s", Messages: []domain.QuestionMessage{{To: owner.Address}}, State: domain.QuestionOpen, Body: json.RawMessage(`{"about":5,"kind":1}`)}}
 	d := r.desk(t)
 	if err := d.Recover(t.Context()); err != nil {
 		t.Error(err)

@@ -158,7 +158,7 @@ func (q question) bare(text string, alone bool) (answer string, ok bool) {
 
 // choice returns the answer to a choice: the numbers of the labels that the text names, or its words.
 func (q question) choice(text string) string {
-	picks, ok := q.picks(text, !q.body.Numbered)
+	picks, ok := q.picks(text, !q.numbered)
 	if !ok {
 		return text
 	}

@@ -44,7 +44,7 @@ func asked(t *testing.T, d *permission.Approvals, r *fixture, run *conversation.
 func reads(t *testing.T, d *permission.Approvals, q domain.Question) bool {
 	t.Helper()
 	who := caller("owner", chat.Owner)
-	who.Address = q.To
+	who.Address = q.To()
 	_, _, ok, err := answerOf(t.Context(), d, who, domain.Message{Text: "1", ReplyTo: &chat.Quote{ID: "m1"}}, true)
 	if err != nil {
 		t.Fatal(err)

@@ -22,6 +22,7 @@ import (
 // Store is what questions need of the store.
 type Store interface {
 	Ask(ctx context.Context, run int64, q domain.Question, items ...domain.OutboxItem) (domain.Question, error)
+	AskAlso(ctx context.Context, run int64, id string, m domain.QuestionMessage, further bool, items ...domain.OutboxItem) (domain.Question, error)
 	Settle(ctx context.Context, id string, state domain.QuestionState, answer json.RawMessage, said string,
 		grants ...domain.Grant) (domain.Question, bool, error)
 	TakeAnswers(ctx context.Context, ids ...string) error
@@ -42,7 +43,7 @@ type Options struct {
 	Store         Store
 	Dispatcher    *dispatch.Dispatcher
 	Conversations *conversation.Resolver
-	Owners        *notice.Owners // decide in place of people who may not
+	Owners        *notice.Owners // know the direct chats of people
 	Chats         *activity.Chats
 	Intake        Intake
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,7 +69,7 @@ func (a Asked) Answer(text string, addressed bool) (id, answer string, ok bool) 
 			continue
 		}
 		open = append(open, q)
-		if (q.body.personal() || q.body.Numbered) && a.may[q.row.ID] {
+		if (q.body.personal() || q.numbered) && a.may[q.row.ID] {
 			takes = append(takes, q)
 		}
 	}
@@ -119,7 +120,8 @@ func (d *Approvals) openAt(ctx context.Context, caller chat.Caller) (open []ques
 	}
 	var since time.Time // the latest comes first
 	for _, q := range readAll(rows) {
-		if asksIn(q.row.To, caller) {
+		if here := slices.IndexFunc(q.row.Messages, func(m domain.QuestionMessage) bool { return asksIn(m.To, caller) }); here >= 0 {
+			q.numbered = q.row.Messages[here].Numbered
 			open = append(open, q)
 		}
 		for _, p := range q.body.Reasons {
@@ -141,13 +143,15 @@ func asksIn(to chat.Address, caller chat.Caller) bool {
 // repliedTo finds the question whose message is replied to.
 func (d *Approvals) repliedTo(ctx context.Context, open []question, to chat.MessageID) (q question, found bool, err error) {
 	for _, q := range open {
-		id, _, err := d.options.Store.SentItem(ctx, q.row.Item)
-		switch {
-		case errors.Is(err, domain.ErrNotFound):
-		case err != nil:
-			return question{}, false, fmt.Errorf("find the question that a message replies to: %w", err)
-		case id == to:
-			return q, true, nil
+		for _, m := range q.row.Messages {
+			id, _, err := d.options.Store.SentItem(ctx, m.Item)
+			switch {
+			case errors.Is(err, domain.ErrNotFound):
+			case err != nil:
+				return question{}, false, fmt.Errorf("find the question that a message replies to: %w", err)
+			case id == to:
+				return q, true, nil
+			}
 		}
 	}
 	return question{}, false, nil

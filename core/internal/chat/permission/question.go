@@ -19,6 +19,8 @@ import (
 type question struct {
 	row  domain.Question
 	body body
+
+	numbered bool // where a person writes, it has numbers in place of buttons
 }
 
 func read(row domain.Question) question {
@@ -134,7 +136,7 @@ func (d *Approvals) Open(ctx context.Context) ([]Open, error) {
 	rows = slices.DeleteFunc(rows, func(row domain.Question) bool { return row.State != domain.QuestionOpen })
 	list := make([]Open, 0, len(rows))
 	for _, q := range readAll(rows) {
-		o := Open{ID: q.row.ID, About: q.subject(), Session: q.row.Session, To: q.row.To, Since: q.row.CreatedAt, Expires: q.row.ExpiresAt, Asked: q.body.question(q.row.ID), Options: q.body.decidable()}
+		o := Open{ID: q.row.ID, About: q.subject(), Session: q.row.Session, To: q.row.To(), Since: q.row.CreatedAt, Expires: q.row.ExpiresAt, Asked: q.body.question(q.row.ID), Options: q.body.decidable()}
 		if q.theirs() {
 			o.Asker = q.row.Asker
 		}

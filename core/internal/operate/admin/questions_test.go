@@ -25,7 +25,7 @@ func (b *bundle) asks(t *testing.T, questions ...[2]string) {
 	to := chat.Address{Channel: "echo", Chat: "anna"}
 	for _, q := range questions {
 		_, err := b.store.Ask(b.ctx, run.ID, domain.Question{
-			ID: q[0], ClaudeSession: "c", Digest: q[0], Authority: chat.Authorised, Asker: "echo:anna", To: to,
+			ID: q[0], ClaudeSession: "c", Digest: q[0], Authority: chat.Authorised, Asker: "echo:anna", Messages: []domain.QuestionMessage{{}},
 			Body: json.RawMessage(q[1]), ExpiresAt: time.Unix(2_000_000_000, 0).UTC(),
 		}, domain.OutboxItem{To: to, Text: "May I?"})
 		if err != nil {
