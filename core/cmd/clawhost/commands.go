@@ -79,6 +79,7 @@ clawhost plugin login whatsapp phone=+15551234567`, a.pluginLogin))),
 clawhost pairing approve ABCD2345
 clawhost pairing approve telegram ABCD2345`, a.pairingApprove)),
 			a.completes(pairingCodes, a.command("reject [CHANNEL] CODE", "Delete a request", "clawhost pairing reject ABCD2345", a.pairingReject))),
+		a.approve(),
 		a.noun("queue", "Show what waits, runs and is being sent", "clawhost queue\nclawhost queue retry all", a.queue,
 			a.command("list", "Show what waits, runs and is being sent", "clawhost queue list", a.queue),
 			a.command("dead", "List messages that could not be delivered", "clawhost queue dead", a.queueDead),

@@ -101,7 +101,7 @@ func (s *Server) decide(r *http.Request, by string) (any, error) {
 
 // noQuestion is the error for an unknown question.
 func noQuestion(id string) error {
-	return missing(fmt.Sprintf("no question has the ID %q; `clawhost queue` shows those that are open", shorten(id, shownID)))
+	return missing(fmt.Sprintf("no question has the ID %q; `clawhost approve` lists those that are open", shorten(id, shownID)))
 }
 
 // shownID bounds the id of an unknown question in an error, in characters.
