@@ -30,6 +30,7 @@ const (
 	KeyHeldTurn         // that a turn is held
 	KeyWaitsForPlace    // that a message waits for a place
 	KeyTooManyQuestions // that a question was not asked
+	KeyReminder         // that a question is still to be answered
 
 	// Messages to owners.
 
@@ -73,6 +74,7 @@ var keyNames = [...]string{
 	KeyHeldTurn:         "held",
 	KeyWaitsForPlace:    "waiting",
 	KeyTooManyQuestions: "declined",
+	KeyReminder:         "reminder",
 
 	KeyStranger:      "stranger",
 	KeyFolderFull:    "crowded",

@@ -11,7 +11,7 @@ import (
 func TestKeyKinds(t *testing.T) {
 	t.Parallel()
 	want := []string{
-		"late", "missing", "unread", "unheard", "unasked", "held", "waiting", "declined",
+		"late", "missing", "unread", "unheard", "unasked", "held", "waiting", "declined", "reminder",
 		"stranger", "crowded", "left out", "limit", "refused", "budget", "problem", "mcp", "mcp-asks", "intruded", "opened",
 		"message", "post", "turn", "send", "ask",
 		"heartbeat", "job", "flush", "beside", "resume", "words",

@@ -347,6 +347,11 @@ func QuestionExpired(patience time.Duration, asked string) string {
 	return fmt.Sprintf("⌛ Nobody answered within %s, so it counts as no: %s", span(patience), asked)
 }
 
+// QuestionReminder reminds a chat of a question that ends after a time.
+func QuestionReminder(left time.Duration, asked string) string {
+	return fmt.Sprintf("⏰ Nobody has answered this yet. In %s it counts as no: %s", span(left), asked)
+}
+
 // QuestionWithdrawn replaces a question that is no longer needed.
 func QuestionWithdrawn(asked string) string { return "This question is closed: " + asked }
 

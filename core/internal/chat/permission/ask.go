@@ -245,9 +245,9 @@ func digest(q agent.Question, part int) string {
 // runs again, has its effect after that.
 const recheck = time.Minute
 
-// wait returns the answer to a question once it is no longer open. Until then it has more people asked, as it is time.
+// wait returns the answer to a question once it is no longer open. Until then it has more people asked, and reminds those who were.
 func (d *Approvals) wait(ctx context.Context, w *waiter, run *conversation.Run, row domain.Question, b body) (verdict, error) {
-	wake := time.NewTimer(0)
+	wake, reminded := time.NewTimer(0), false
 	defer wake.Stop()
 	for row.State == domain.QuestionOpen {
 		select {
@@ -271,6 +271,11 @@ func (d *Approvals) wait(ctx context.Context, w *waiter, run *conversation.Run, 
 			break
 		}
 		next := d.pursue(ctx, run, row, b)
+		if at := remindAt(row); !reminded && !at.After(time.Now()) {
+			reminded = d.remind(ctx, row)
+		} else if !reminded && at.Before(next) {
+			next = at
+		}
 		wake.Reset(time.Until(next))
 	}
 	switch row.State {

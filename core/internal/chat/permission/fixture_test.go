@@ -35,6 +35,8 @@ type fixture struct {
 	grants     []domain.Grant
 	asked      []domain.OutboxItem
 	edits      []string
+	reminded   []domain.Key
+	reminders  []domain.OutboxItem
 	posted     chan string // the ids of questions as they are asked
 	refuse     error
 	buttons    chat.ButtonLimits
@@ -132,6 +134,12 @@ func (r *fixture) AskAlso(_ context.Context, _ int64, id string, m domain.Questi
 func (r *fixture) Post(_ context.Context, key domain.Key, items ...domain.OutboxItem) (int64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if key.Kind() == domain.KeyReminder {
+		if !slices.Contains(r.reminded, key) {
+			r.reminded, r.reminders = append(r.reminded, key), append(r.reminders, items...)
+		}
+		return 0, nil
+	}
 	for _, p := range items {
 		r.sent = append(r.sent, fmt.Sprint(key, ": ", p.Text))
 	}

@@ -212,3 +212,58 @@ func TestFewPeopleAreAsked(t *testing.T) {
 		}
 	})
 }
+
+// The chats that are asked are reminded once, half-way through the question's time, but at most after an hour. A chat that was asked
+// just before is not.
+// Behaviour: ask-remind.
+func TestOneReminder(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		life  time.Duration
+		after time.Duration // until another owner is asked
+		at    time.Duration // of the reminder; zero: none
+		want  []string
+	}{
+		"half-way":            {time.Hour, 10 * time.Minute, 30 * time.Minute, []string{"group re m1: 30 minutes", "olga re m2: 30 minutes"}},
+		"asked just before":   {time.Hour, 28 * time.Minute, 30 * time.Minute, []string{"group re m1: 30 minutes"}},
+		"at most an hour":     {24 * time.Hour, 30 * time.Hour, time.Hour, []string{"group re m1: 23 hours"}},
+		"too short to be one": {9 * time.Minute, time.Hour, 0, nil},
+		"just about long":     {10 * time.Minute, time.Hour, 5 * time.Minute, []string{"group re m1: 5 minutes"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := newFixture()
+				r.config = people([]string{"tg:olga"}, test.after)
+				begun := time.Now()
+				reminders := func() (list []string) {
+					for _, p := range r.reminders {
+						_, left, _ := strings.Cut(p.Text, "In ")
+						left, _, _ = strings.Cut(left, " it counts")
+						list = append(list, fmt.Sprintf("%s re %s: %s", p.To.Chat, p.ReplyTo, left))
+					}
+					return list
+				}
+				// Each restart looks again, and the store knows that it has reminded.
+				for time.Since(begun) < test.life-time.Minute {
+					life, end := context.WithCancelCause(t.Context())
+					run := groupRun("owner", chat.Owner)
+					run.Agent.Claude.AskTimeout = test.life
+					done, d := make(chan agent.Decision, 1), r.desk(t)
+					go func() { done <- d.Ask(life, run, ls) }()
+					time.Sleep(test.life / 20)
+					synctest.Wait()
+					r.next(t)
+					end(agent.ErrShutdown)
+					<-done
+					if since := time.Since(begun); since < test.at && len(r.reminders) > 0 {
+						t.Fatalf("after %s already: %q", since, reminders())
+					}
+				}
+				if diff := cmp.Diff(test.want, reminders()); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
