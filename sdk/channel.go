@@ -8,7 +8,7 @@ import (
 )
 
 // Channel connects one account of one chat network. A channel may also be an [Editor], [Deleter], [Reactor], [Typer],
-// [Drafter], [CommandMenu], [LoginFlow], [FileFetcher], [Historian], [MemberLister], [Limiter], [HealthChecker],
+// [Drafter], [CommandMenu], [LoginFlow], [FileFetcher], [Historian], [MemberLister], [Pinner], [Limiter], [HealthChecker],
 // [StatusReporter] or [Stopper]; the host learns of it from the plugin's description.
 //
 // All methods but Run may be called at the same time, from any goroutine, while Run runs.
@@ -54,6 +54,13 @@ type Deleter interface {
 // Reactor is a channel that can react to a message with an emoji; an empty emoji removes the reaction.
 type Reactor interface {
 	React(ctx context.Context, to chat.Address, id chat.MessageID, emoji string) error
+}
+
+// Pinner is a channel that can pin a message that it sent, without a notification, and unpin it. The host has the questions of Claude
+// pinned while they are open. It does not mind a refusal, such as where the channel lacks the right; a message that is pinned
+// already, or not pinned any more, is a success.
+type Pinner interface {
+	Pin(ctx context.Context, to chat.Address, id chat.MessageID, pinned bool) error
 }
 
 // Typer is a channel that can show that an answer is being written. The host calls it again before the limits' TypingTTL

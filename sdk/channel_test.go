@@ -57,6 +57,11 @@ func (c *richChannel) React(_ context.Context, to chat.Address, id chat.MessageI
 	return nil
 }
 
+func (c *richChannel) Pin(_ context.Context, to chat.Address, id chat.MessageID, pinned bool) error {
+	c.last = fmt.Sprint("pin ", to, id, pinned)
+	return nil
+}
+
 func (c *richChannel) Typing(_ context.Context, to chat.Address, active bool) error {
 	c.last = fmt.Sprint("typing ", to, active)
 	return errors.New("cut off")
@@ -106,7 +111,7 @@ func TestCapabilitiesAreTheInterfacesOfTheType(t *testing.T) {
 	}
 	want := []string{
 		"CAPABILITY_CHANNEL", "CAPABILITY_CHANNEL_EDIT", "CAPABILITY_CHANNEL_DELETE", "CAPABILITY_CHANNEL_REACT",
-		"CAPABILITY_CHANNEL_TYPING", "CAPABILITY_CHANNEL_DRAFT", "CAPABILITY_CHANNEL_COMMANDS",
+		"CAPABILITY_CHANNEL_TYPING", "CAPABILITY_CHANNEL_DRAFT", "CAPABILITY_CHANNEL_COMMANDS", "CAPABILITY_CHANNEL_PIN",
 	}
 	h := sdktest.New(t, channelOf(&richChannel{}))
 	if got := h.Describe().Capabilities; !cmp.Equal(got, want) {
@@ -136,6 +141,9 @@ func TestOptionalMethods(t *testing.T) {
 	}
 	if err := h.React(to, "m1", "👍"); err != nil || c.last != "react {test club t}m1👍" {
 		t.Errorf("React: %v, %q", err, c.last)
+	}
+	if err := h.Pin(to, "m1", true); err != nil || c.last != "pin {test club t}m1true" {
+		t.Errorf("Pin: %v, %q", err, c.last)
 	}
 	err = h.Typing(to, true)
 	if f := failure(err); f == nil || f.Reason != chat.Temporary || !f.MaybeDelivered || c.last != "typing {test club t} true" {

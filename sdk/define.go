@@ -71,6 +71,7 @@ var extras = []extra{
 	{reflect.TypeFor[FileFetcher](), pluginv1.Capability_CAPABILITY_CHANNEL_FETCH},
 	{reflect.TypeFor[Historian](), pluginv1.Capability_CAPABILITY_CHANNEL_HISTORY},
 	{reflect.TypeFor[MemberLister](), pluginv1.Capability_CAPABILITY_CHANNEL_MEMBERS},
+	{reflect.TypeFor[Pinner](), pluginv1.Capability_CAPABILITY_CHANNEL_PIN},
 }
 
 // hooks are the hooks that a service may have.

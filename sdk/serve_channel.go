@@ -126,6 +126,16 @@ func (s *channelServer) ReactToMessage(ctx context.Context, r *pluginv1.ReactToM
 	return &pluginv1.ReactToMessageResponse{Failure: s.failure(err)}, nil
 }
 
+// PinMessage pins a sent message, if the channel is a [Pinner].
+func (s *channelServer) PinMessage(ctx context.Context, r *pluginv1.PinMessageRequest) (*pluginv1.PinMessageResponse, error) {
+	pinner, to, err := optional[Pinner](s, r.GetAddress())
+	if err != nil {
+		return nil, err
+	}
+	err = pinner.Pin(ctx, to, chat.MessageID(r.GetMessageId()), r.GetPinned())
+	return &pluginv1.PinMessageResponse{Failure: s.failure(err)}, nil
+}
+
 // SetTyping shows that an answer is being written, if the channel is a [Typer].
 func (s *channelServer) SetTyping(ctx context.Context, r *pluginv1.SetTypingRequest) (*pluginv1.SetTypingResponse, error) {
 	typer, to, err := optional[Typer](s, r.GetAddress())

@@ -70,6 +70,16 @@ func (c *channel) React(ctx context.Context, to chat.Address, id chat.MessageID,
 	return c.apply(ctx, "setMessageReaction", params, "")
 }
 
+// Pin implements sdk.Pinner. In a private chat a bot may always pin, in groups only with the right to.
+func (c *channel) Pin(ctx context.Context, to chat.Address, id chat.MessageID, pinned bool) error {
+	params := tgbotapi.Params{"chat_id": string(to.Chat), "message_id": string(id)}
+	if !pinned {
+		return c.apply(ctx, "unpinChatMessage", params, "message to unpin not found")
+	}
+	params["disable_notification"] = "true"
+	return c.apply(ctx, "pinChatMessage", params, "")
+}
+
 // Typing implements sdk.Typer. It is shown for 5 seconds or until a message arrives; it cannot be cancelled.
 func (c *channel) Typing(ctx context.Context, to chat.Address, active bool) error {
 	if !active {

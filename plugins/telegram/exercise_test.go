@@ -152,6 +152,15 @@ func (n *fakeNetwork) Mark(to chat.ID, id chat.MessageID) string {
 	return "no such message"
 }
 
+func (n *fakeNetwork) Pinned(to chat.ID) (texts []string) {
+	for _, m := range n.server.Messages(number(to)) {
+		if m.Pinned {
+			texts = append(texts, m.Text)
+		}
+	}
+	return texts
+}
+
 func (n *fakeNetwork) Revise(to chat.ID, text, changed string) {
 	message, _ := n.wrote(text)
 	n.server.User(number(to)).Edit(number(to), message.ID, changed)

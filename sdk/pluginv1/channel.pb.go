@@ -1736,6 +1736,111 @@ func (x *ReactToMessageResponse) GetFailure() *Failure {
 	return nil
 }
 
+type PinMessageRequest struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Address   *Address               `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
+	MessageId string                 `protobuf:"bytes,2,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	// False: the message is no longer pinned.
+	Pinned        bool `protobuf:"varint,3,opt,name=pinned,proto3" json:"pinned,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PinMessageRequest) Reset() {
+	*x = PinMessageRequest{}
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PinMessageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PinMessageRequest) ProtoMessage() {}
+
+func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PinMessageRequest.ProtoReflect.Descriptor instead.
+func (*PinMessageRequest) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *PinMessageRequest) GetAddress() *Address {
+	if x != nil {
+		return x.Address
+	}
+	return nil
+}
+
+func (x *PinMessageRequest) GetMessageId() string {
+	if x != nil {
+		return x.MessageId
+	}
+	return ""
+}
+
+func (x *PinMessageRequest) GetPinned() bool {
+	if x != nil {
+		return x.Pinned
+	}
+	return false
+}
+
+type PinMessageResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Failure       *Failure               `protobuf:"bytes,1,opt,name=failure,proto3" json:"failure,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PinMessageResponse) Reset() {
+	*x = PinMessageResponse{}
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PinMessageResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PinMessageResponse) ProtoMessage() {}
+
+func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PinMessageResponse.ProtoReflect.Descriptor instead.
+func (*PinMessageResponse) Descriptor() ([]byte, []int) {
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *PinMessageResponse) GetFailure() *Failure {
+	if x != nil {
+		return x.Failure
+	}
+	return nil
+}
+
 type SetTypingRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Address       *Address               `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
@@ -1746,7 +1851,7 @@ type SetTypingRequest struct {
 
 func (x *SetTypingRequest) Reset() {
 	*x = SetTypingRequest{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[22]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1758,7 +1863,7 @@ func (x *SetTypingRequest) String() string {
 func (*SetTypingRequest) ProtoMessage() {}
 
 func (x *SetTypingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[22]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1771,7 +1876,7 @@ func (x *SetTypingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetTypingRequest.ProtoReflect.Descriptor instead.
 func (*SetTypingRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{22}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SetTypingRequest) GetAddress() *Address {
@@ -1797,7 +1902,7 @@ type SetTypingResponse struct {
 
 func (x *SetTypingResponse) Reset() {
 	*x = SetTypingResponse{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[23]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1809,7 +1914,7 @@ func (x *SetTypingResponse) String() string {
 func (*SetTypingResponse) ProtoMessage() {}
 
 func (x *SetTypingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[23]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1822,7 +1927,7 @@ func (x *SetTypingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetTypingResponse.ProtoReflect.Descriptor instead.
 func (*SetTypingResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{23}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SetTypingResponse) GetFailure() *Failure {
@@ -1845,7 +1950,7 @@ type UpdateDraftRequest struct {
 
 func (x *UpdateDraftRequest) Reset() {
 	*x = UpdateDraftRequest{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[24]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1857,7 +1962,7 @@ func (x *UpdateDraftRequest) String() string {
 func (*UpdateDraftRequest) ProtoMessage() {}
 
 func (x *UpdateDraftRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[24]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1870,7 +1975,7 @@ func (x *UpdateDraftRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateDraftRequest.ProtoReflect.Descriptor instead.
 func (*UpdateDraftRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{24}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *UpdateDraftRequest) GetAddress() *Address {
@@ -1903,7 +2008,7 @@ type UpdateDraftResponse struct {
 
 func (x *UpdateDraftResponse) Reset() {
 	*x = UpdateDraftResponse{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[25]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1915,7 +2020,7 @@ func (x *UpdateDraftResponse) String() string {
 func (*UpdateDraftResponse) ProtoMessage() {}
 
 func (x *UpdateDraftResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[25]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1928,7 +2033,7 @@ func (x *UpdateDraftResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateDraftResponse.ProtoReflect.Descriptor instead.
 func (*UpdateDraftResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{25}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *UpdateDraftResponse) GetFailure() *Failure {
@@ -1947,7 +2052,7 @@ type SetCommandsRequest struct {
 
 func (x *SetCommandsRequest) Reset() {
 	*x = SetCommandsRequest{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[26]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1959,7 +2064,7 @@ func (x *SetCommandsRequest) String() string {
 func (*SetCommandsRequest) ProtoMessage() {}
 
 func (x *SetCommandsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[26]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1972,7 +2077,7 @@ func (x *SetCommandsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetCommandsRequest.ProtoReflect.Descriptor instead.
 func (*SetCommandsRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{26}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SetCommandsRequest) GetCommands() []*CommandSpec {
@@ -1991,7 +2096,7 @@ type SetCommandsResponse struct {
 
 func (x *SetCommandsResponse) Reset() {
 	*x = SetCommandsResponse{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[27]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2003,7 +2108,7 @@ func (x *SetCommandsResponse) String() string {
 func (*SetCommandsResponse) ProtoMessage() {}
 
 func (x *SetCommandsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[27]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2016,7 +2121,7 @@ func (x *SetCommandsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetCommandsResponse.ProtoReflect.Descriptor instead.
 func (*SetCommandsResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{27}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *SetCommandsResponse) GetFailure() *Failure {
@@ -2036,7 +2141,7 @@ type LoginRequest struct {
 
 func (x *LoginRequest) Reset() {
 	*x = LoginRequest{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[28]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2048,7 +2153,7 @@ func (x *LoginRequest) String() string {
 func (*LoginRequest) ProtoMessage() {}
 
 func (x *LoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[28]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2061,7 +2166,7 @@ func (x *LoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginRequest.ProtoReflect.Descriptor instead.
 func (*LoginRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{28}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *LoginRequest) GetAnswers() map[string]string {
@@ -2089,7 +2194,7 @@ type LoginResponse struct {
 
 func (x *LoginResponse) Reset() {
 	*x = LoginResponse{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[29]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2101,7 +2206,7 @@ func (x *LoginResponse) String() string {
 func (*LoginResponse) ProtoMessage() {}
 
 func (x *LoginResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[29]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2114,7 +2219,7 @@ func (x *LoginResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginResponse.ProtoReflect.Descriptor instead.
 func (*LoginResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{29}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *LoginResponse) GetStepId() string {
@@ -2226,7 +2331,7 @@ type LoginComplete struct {
 
 func (x *LoginComplete) Reset() {
 	*x = LoginComplete{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[30]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2238,7 +2343,7 @@ func (x *LoginComplete) String() string {
 func (*LoginComplete) ProtoMessage() {}
 
 func (x *LoginComplete) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[30]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2251,7 +2356,7 @@ func (x *LoginComplete) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginComplete.ProtoReflect.Descriptor instead.
 func (*LoginComplete) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{30}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *LoginComplete) GetAccountId() string {
@@ -2272,7 +2377,7 @@ type FetchFileRequest struct {
 
 func (x *FetchFileRequest) Reset() {
 	*x = FetchFileRequest{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[31]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2284,7 +2389,7 @@ func (x *FetchFileRequest) String() string {
 func (*FetchFileRequest) ProtoMessage() {}
 
 func (x *FetchFileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[31]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2297,7 +2402,7 @@ func (x *FetchFileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchFileRequest.ProtoReflect.Descriptor instead.
 func (*FetchFileRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{31}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *FetchFileRequest) GetToken() string {
@@ -2327,7 +2432,7 @@ type FetchFileResponse struct {
 
 func (x *FetchFileResponse) Reset() {
 	*x = FetchFileResponse{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[32]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2339,7 +2444,7 @@ func (x *FetchFileResponse) String() string {
 func (*FetchFileResponse) ProtoMessage() {}
 
 func (x *FetchFileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[32]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2352,7 +2457,7 @@ func (x *FetchFileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchFileResponse.ProtoReflect.Descriptor instead.
 func (*FetchFileResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{32}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *FetchFileResponse) GetPart() isFetchFileResponse_Part {
@@ -2415,7 +2520,7 @@ type FetchFailure struct {
 
 func (x *FetchFailure) Reset() {
 	*x = FetchFailure{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[33]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2427,7 +2532,7 @@ func (x *FetchFailure) String() string {
 func (*FetchFailure) ProtoMessage() {}
 
 func (x *FetchFailure) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[33]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2440,7 +2545,7 @@ func (x *FetchFailure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchFailure.ProtoReflect.Descriptor instead.
 func (*FetchFailure) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{33}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *FetchFailure) GetProblem() string {
@@ -2483,7 +2588,7 @@ type GetHistoryRequest struct {
 
 func (x *GetHistoryRequest) Reset() {
 	*x = GetHistoryRequest{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[34]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2495,7 +2600,7 @@ func (x *GetHistoryRequest) String() string {
 func (*GetHistoryRequest) ProtoMessage() {}
 
 func (x *GetHistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[34]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2508,7 +2613,7 @@ func (x *GetHistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetHistoryRequest.ProtoReflect.Descriptor instead.
 func (*GetHistoryRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{34}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *GetHistoryRequest) GetAddress() *Address {
@@ -2543,7 +2648,7 @@ type GetHistoryResponse struct {
 
 func (x *GetHistoryResponse) Reset() {
 	*x = GetHistoryResponse{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[35]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2555,7 +2660,7 @@ func (x *GetHistoryResponse) String() string {
 func (*GetHistoryResponse) ProtoMessage() {}
 
 func (x *GetHistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[35]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2568,7 +2673,7 @@ func (x *GetHistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetHistoryResponse.ProtoReflect.Descriptor instead.
 func (*GetHistoryResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{35}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *GetHistoryResponse) GetEvents() []*Event {
@@ -2596,7 +2701,7 @@ type ListMembersRequest struct {
 
 func (x *ListMembersRequest) Reset() {
 	*x = ListMembersRequest{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[36]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2608,7 +2713,7 @@ func (x *ListMembersRequest) String() string {
 func (*ListMembersRequest) ProtoMessage() {}
 
 func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[36]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2621,7 +2726,7 @@ func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersRequest.ProtoReflect.Descriptor instead.
 func (*ListMembersRequest) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{36}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ListMembersRequest) GetAddress() *Address {
@@ -2652,7 +2757,7 @@ type ListMembersResponse struct {
 
 func (x *ListMembersResponse) Reset() {
 	*x = ListMembersResponse{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[37]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2664,7 +2769,7 @@ func (x *ListMembersResponse) String() string {
 func (*ListMembersResponse) ProtoMessage() {}
 
 func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[37]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2677,7 +2782,7 @@ func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersResponse.ProtoReflect.Descriptor instead.
 func (*ListMembersResponse) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{37}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ListMembersResponse) GetMembers() []*Member {
@@ -2718,7 +2823,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[38]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2730,7 +2835,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[38]
+	mi := &file_clawhost_plugin_v1_channel_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2743,7 +2848,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{38}
+	return file_clawhost_plugin_v1_channel_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Member) GetSender() *Sender {
@@ -2872,6 +2977,13 @@ const file_clawhost_plugin_v1_channel_proto_rawDesc = "" +
 	"message_id\x18\x02 \x01(\tR\tmessageId\x12\x14\n" +
 	"\x05emoji\x18\x03 \x01(\tR\x05emoji\"O\n" +
 	"\x16ReactToMessageResponse\x125\n" +
+	"\afailure\x18\x01 \x01(\v2\x1b.clawhost.plugin.v1.FailureR\afailure\"\x81\x01\n" +
+	"\x11PinMessageRequest\x125\n" +
+	"\aaddress\x18\x01 \x01(\v2\x1b.clawhost.plugin.v1.AddressR\aaddress\x12\x1d\n" +
+	"\n" +
+	"message_id\x18\x02 \x01(\tR\tmessageId\x12\x16\n" +
+	"\x06pinned\x18\x03 \x01(\bR\x06pinned\"K\n" +
+	"\x12PinMessageResponse\x125\n" +
 	"\afailure\x18\x01 \x01(\v2\x1b.clawhost.plugin.v1.FailureR\afailure\"a\n" +
 	"\x10SetTypingRequest\x125\n" +
 	"\aaddress\x18\x01 \x01(\v2\x1b.clawhost.plugin.v1.AddressR\aaddress\x12\x16\n" +
@@ -2968,7 +3080,8 @@ const file_clawhost_plugin_v1_channel_proto_rawDesc = "" +
 	"\bDelivery\x12\x18\n" +
 	"\x14DELIVERY_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16DELIVERY_NOT_DELIVERED\x10\x01\x12\x14\n" +
-	"\x10DELIVERY_UNKNOWN\x10\x022\xd1\t\n" +
+	"\x10DELIVERY_UNKNOWN\x10\x022\xae\n" +
+	"\n" +
 	"\aChannel\x12H\n" +
 	"\x03Run\x12\x1e.clawhost.plugin.v1.RunRequest\x1a\x1f.clawhost.plugin.v1.RunResponse0\x01\x12j\n" +
 	"\x0fGetCapabilities\x12*.clawhost.plugin.v1.GetCapabilitiesRequest\x1a+.clawhost.plugin.v1.GetCapabilitiesResponse\x12^\n" +
@@ -2983,7 +3096,9 @@ const file_clawhost_plugin_v1_channel_proto_rawDesc = "" +
 	"\tFetchFile\x12$.clawhost.plugin.v1.FetchFileRequest\x1a%.clawhost.plugin.v1.FetchFileResponse0\x01\x12[\n" +
 	"\n" +
 	"GetHistory\x12%.clawhost.plugin.v1.GetHistoryRequest\x1a&.clawhost.plugin.v1.GetHistoryResponse\x12^\n" +
-	"\vListMembers\x12&.clawhost.plugin.v1.ListMembersRequest\x1a'.clawhost.plugin.v1.ListMembersResponseB+Z)github.com/clawhost/clawhost/sdk/pluginv1b\x06proto3"
+	"\vListMembers\x12&.clawhost.plugin.v1.ListMembersRequest\x1a'.clawhost.plugin.v1.ListMembersResponse\x12[\n" +
+	"\n" +
+	"PinMessage\x12%.clawhost.plugin.v1.PinMessageRequest\x1a&.clawhost.plugin.v1.PinMessageResponseB+Z)github.com/clawhost/clawhost/sdk/pluginv1b\x06proto3"
 
 var (
 	file_clawhost_plugin_v1_channel_proto_rawDescOnce sync.Once
@@ -2998,7 +3113,7 @@ func file_clawhost_plugin_v1_channel_proto_rawDescGZIP() []byte {
 }
 
 var file_clawhost_plugin_v1_channel_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_clawhost_plugin_v1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
+var file_clawhost_plugin_v1_channel_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
 var file_clawhost_plugin_v1_channel_proto_goTypes = []any{
 	(ChannelState)(0),               // 0: clawhost.plugin.v1.ChannelState
 	(Markup)(0),                     // 1: clawhost.plugin.v1.Markup
@@ -3028,54 +3143,56 @@ var file_clawhost_plugin_v1_channel_proto_goTypes = []any{
 	(*DeleteMessageResponse)(nil),   // 25: clawhost.plugin.v1.DeleteMessageResponse
 	(*ReactToMessageRequest)(nil),   // 26: clawhost.plugin.v1.ReactToMessageRequest
 	(*ReactToMessageResponse)(nil),  // 27: clawhost.plugin.v1.ReactToMessageResponse
-	(*SetTypingRequest)(nil),        // 28: clawhost.plugin.v1.SetTypingRequest
-	(*SetTypingResponse)(nil),       // 29: clawhost.plugin.v1.SetTypingResponse
-	(*UpdateDraftRequest)(nil),      // 30: clawhost.plugin.v1.UpdateDraftRequest
-	(*UpdateDraftResponse)(nil),     // 31: clawhost.plugin.v1.UpdateDraftResponse
-	(*SetCommandsRequest)(nil),      // 32: clawhost.plugin.v1.SetCommandsRequest
-	(*SetCommandsResponse)(nil),     // 33: clawhost.plugin.v1.SetCommandsResponse
-	(*LoginRequest)(nil),            // 34: clawhost.plugin.v1.LoginRequest
-	(*LoginResponse)(nil),           // 35: clawhost.plugin.v1.LoginResponse
-	(*LoginComplete)(nil),           // 36: clawhost.plugin.v1.LoginComplete
-	(*FetchFileRequest)(nil),        // 37: clawhost.plugin.v1.FetchFileRequest
-	(*FetchFileResponse)(nil),       // 38: clawhost.plugin.v1.FetchFileResponse
-	(*FetchFailure)(nil),            // 39: clawhost.plugin.v1.FetchFailure
-	(*GetHistoryRequest)(nil),       // 40: clawhost.plugin.v1.GetHistoryRequest
-	(*GetHistoryResponse)(nil),      // 41: clawhost.plugin.v1.GetHistoryResponse
-	(*ListMembersRequest)(nil),      // 42: clawhost.plugin.v1.ListMembersRequest
-	(*ListMembersResponse)(nil),     // 43: clawhost.plugin.v1.ListMembersResponse
-	(*Member)(nil),                  // 44: clawhost.plugin.v1.Member
-	nil,                             // 45: clawhost.plugin.v1.LoginRequest.AnswersEntry
-	(ChatKind)(0),                   // 46: clawhost.plugin.v1.ChatKind
-	(*durationpb.Duration)(nil),     // 47: google.protobuf.Duration
-	(MediaKind)(0),                  // 48: clawhost.plugin.v1.MediaKind
-	(*Address)(nil),                 // 49: clawhost.plugin.v1.Address
-	(*Media)(nil),                   // 50: clawhost.plugin.v1.Media
-	(*CommandSpec)(nil),             // 51: clawhost.plugin.v1.CommandSpec
-	(*Event)(nil),                   // 52: clawhost.plugin.v1.Event
-	(*Sender)(nil),                  // 53: clawhost.plugin.v1.Sender
+	(*PinMessageRequest)(nil),       // 28: clawhost.plugin.v1.PinMessageRequest
+	(*PinMessageResponse)(nil),      // 29: clawhost.plugin.v1.PinMessageResponse
+	(*SetTypingRequest)(nil),        // 30: clawhost.plugin.v1.SetTypingRequest
+	(*SetTypingResponse)(nil),       // 31: clawhost.plugin.v1.SetTypingResponse
+	(*UpdateDraftRequest)(nil),      // 32: clawhost.plugin.v1.UpdateDraftRequest
+	(*UpdateDraftResponse)(nil),     // 33: clawhost.plugin.v1.UpdateDraftResponse
+	(*SetCommandsRequest)(nil),      // 34: clawhost.plugin.v1.SetCommandsRequest
+	(*SetCommandsResponse)(nil),     // 35: clawhost.plugin.v1.SetCommandsResponse
+	(*LoginRequest)(nil),            // 36: clawhost.plugin.v1.LoginRequest
+	(*LoginResponse)(nil),           // 37: clawhost.plugin.v1.LoginResponse
+	(*LoginComplete)(nil),           // 38: clawhost.plugin.v1.LoginComplete
+	(*FetchFileRequest)(nil),        // 39: clawhost.plugin.v1.FetchFileRequest
+	(*FetchFileResponse)(nil),       // 40: clawhost.plugin.v1.FetchFileResponse
+	(*FetchFailure)(nil),            // 41: clawhost.plugin.v1.FetchFailure
+	(*GetHistoryRequest)(nil),       // 42: clawhost.plugin.v1.GetHistoryRequest
+	(*GetHistoryResponse)(nil),      // 43: clawhost.plugin.v1.GetHistoryResponse
+	(*ListMembersRequest)(nil),      // 44: clawhost.plugin.v1.ListMembersRequest
+	(*ListMembersResponse)(nil),     // 45: clawhost.plugin.v1.ListMembersResponse
+	(*Member)(nil),                  // 46: clawhost.plugin.v1.Member
+	nil,                             // 47: clawhost.plugin.v1.LoginRequest.AnswersEntry
+	(ChatKind)(0),                   // 48: clawhost.plugin.v1.ChatKind
+	(*durationpb.Duration)(nil),     // 49: google.protobuf.Duration
+	(MediaKind)(0),                  // 50: clawhost.plugin.v1.MediaKind
+	(*Address)(nil),                 // 51: clawhost.plugin.v1.Address
+	(*Media)(nil),                   // 52: clawhost.plugin.v1.Media
+	(*CommandSpec)(nil),             // 53: clawhost.plugin.v1.CommandSpec
+	(*Event)(nil),                   // 54: clawhost.plugin.v1.Event
+	(*Sender)(nil),                  // 55: clawhost.plugin.v1.Sender
 }
 var file_clawhost_plugin_v1_channel_proto_depIdxs = []int32{
 	0,  // 0: clawhost.plugin.v1.RunResponse.state:type_name -> clawhost.plugin.v1.ChannelState
-	46, // 1: clawhost.plugin.v1.GetCapabilitiesRequest.chat_kind:type_name -> clawhost.plugin.v1.ChatKind
+	48, // 1: clawhost.plugin.v1.GetCapabilitiesRequest.chat_kind:type_name -> clawhost.plugin.v1.ChatKind
 	10, // 2: clawhost.plugin.v1.GetCapabilitiesResponse.text:type_name -> clawhost.plugin.v1.TextLimit
 	10, // 3: clawhost.plugin.v1.GetCapabilitiesResponse.caption:type_name -> clawhost.plugin.v1.TextLimit
 	1,  // 4: clawhost.plugin.v1.GetCapabilitiesResponse.markup:type_name -> clawhost.plugin.v1.Markup
 	11, // 5: clawhost.plugin.v1.GetCapabilitiesResponse.edit:type_name -> clawhost.plugin.v1.EditLimits
-	47, // 6: clawhost.plugin.v1.GetCapabilitiesResponse.typing_ttl:type_name -> google.protobuf.Duration
+	49, // 6: clawhost.plugin.v1.GetCapabilitiesResponse.typing_ttl:type_name -> google.protobuf.Duration
 	2,  // 7: clawhost.plugin.v1.GetCapabilitiesResponse.draft:type_name -> clawhost.plugin.v1.DraftKind
 	12, // 8: clawhost.plugin.v1.GetCapabilitiesResponse.buttons:type_name -> clawhost.plugin.v1.ButtonLimits
 	14, // 9: clawhost.plugin.v1.GetCapabilitiesResponse.media_in:type_name -> clawhost.plugin.v1.MediaLimit
 	14, // 10: clawhost.plugin.v1.GetCapabilitiesResponse.media_out:type_name -> clawhost.plugin.v1.MediaLimit
 	13, // 11: clawhost.plugin.v1.GetCapabilitiesResponse.polls:type_name -> clawhost.plugin.v1.PollLimits
 	5,  // 12: clawhost.plugin.v1.TextLimit.unit:type_name -> clawhost.plugin.v1.TextLimit.Unit
-	47, // 13: clawhost.plugin.v1.EditLimits.window:type_name -> google.protobuf.Duration
-	47, // 14: clawhost.plugin.v1.EditLimits.min_interval:type_name -> google.protobuf.Duration
+	49, // 13: clawhost.plugin.v1.EditLimits.window:type_name -> google.protobuf.Duration
+	49, // 14: clawhost.plugin.v1.EditLimits.min_interval:type_name -> google.protobuf.Duration
 	10, // 15: clawhost.plugin.v1.PollLimits.question:type_name -> clawhost.plugin.v1.TextLimit
 	10, // 16: clawhost.plugin.v1.PollLimits.option:type_name -> clawhost.plugin.v1.TextLimit
-	48, // 17: clawhost.plugin.v1.MediaLimit.kind:type_name -> clawhost.plugin.v1.MediaKind
-	49, // 18: clawhost.plugin.v1.SendMessageRequest.address:type_name -> clawhost.plugin.v1.Address
-	50, // 19: clawhost.plugin.v1.SendMessageRequest.media:type_name -> clawhost.plugin.v1.Media
+	50, // 17: clawhost.plugin.v1.MediaLimit.kind:type_name -> clawhost.plugin.v1.MediaKind
+	51, // 18: clawhost.plugin.v1.SendMessageRequest.address:type_name -> clawhost.plugin.v1.Address
+	52, // 19: clawhost.plugin.v1.SendMessageRequest.media:type_name -> clawhost.plugin.v1.Media
 	17, // 20: clawhost.plugin.v1.SendMessageRequest.buttons:type_name -> clawhost.plugin.v1.ButtonRow
 	16, // 21: clawhost.plugin.v1.SendMessageRequest.poll:type_name -> clawhost.plugin.v1.Poll
 	18, // 22: clawhost.plugin.v1.ButtonRow.buttons:type_name -> clawhost.plugin.v1.Button
@@ -3083,63 +3200,67 @@ var file_clawhost_plugin_v1_channel_proto_depIdxs = []int32{
 	21, // 24: clawhost.plugin.v1.SendMessageResponse.failure:type_name -> clawhost.plugin.v1.Failure
 	3,  // 25: clawhost.plugin.v1.Failure.reason:type_name -> clawhost.plugin.v1.Reason
 	4,  // 26: clawhost.plugin.v1.Failure.delivery:type_name -> clawhost.plugin.v1.Delivery
-	47, // 27: clawhost.plugin.v1.Failure.retry_after:type_name -> google.protobuf.Duration
-	49, // 28: clawhost.plugin.v1.EditMessageRequest.address:type_name -> clawhost.plugin.v1.Address
+	49, // 27: clawhost.plugin.v1.Failure.retry_after:type_name -> google.protobuf.Duration
+	51, // 28: clawhost.plugin.v1.EditMessageRequest.address:type_name -> clawhost.plugin.v1.Address
 	17, // 29: clawhost.plugin.v1.EditMessageRequest.buttons:type_name -> clawhost.plugin.v1.ButtonRow
 	21, // 30: clawhost.plugin.v1.EditMessageResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	49, // 31: clawhost.plugin.v1.DeleteMessageRequest.address:type_name -> clawhost.plugin.v1.Address
+	51, // 31: clawhost.plugin.v1.DeleteMessageRequest.address:type_name -> clawhost.plugin.v1.Address
 	21, // 32: clawhost.plugin.v1.DeleteMessageResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	49, // 33: clawhost.plugin.v1.ReactToMessageRequest.address:type_name -> clawhost.plugin.v1.Address
+	51, // 33: clawhost.plugin.v1.ReactToMessageRequest.address:type_name -> clawhost.plugin.v1.Address
 	21, // 34: clawhost.plugin.v1.ReactToMessageResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	49, // 35: clawhost.plugin.v1.SetTypingRequest.address:type_name -> clawhost.plugin.v1.Address
-	21, // 36: clawhost.plugin.v1.SetTypingResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	49, // 37: clawhost.plugin.v1.UpdateDraftRequest.address:type_name -> clawhost.plugin.v1.Address
-	21, // 38: clawhost.plugin.v1.UpdateDraftResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	51, // 39: clawhost.plugin.v1.SetCommandsRequest.commands:type_name -> clawhost.plugin.v1.CommandSpec
-	21, // 40: clawhost.plugin.v1.SetCommandsResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	45, // 41: clawhost.plugin.v1.LoginRequest.answers:type_name -> clawhost.plugin.v1.LoginRequest.AnswersEntry
-	36, // 42: clawhost.plugin.v1.LoginResponse.complete:type_name -> clawhost.plugin.v1.LoginComplete
-	21, // 43: clawhost.plugin.v1.LoginResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	39, // 44: clawhost.plugin.v1.FetchFileResponse.failure:type_name -> clawhost.plugin.v1.FetchFailure
-	47, // 45: clawhost.plugin.v1.FetchFailure.retry_after:type_name -> google.protobuf.Duration
-	49, // 46: clawhost.plugin.v1.GetHistoryRequest.address:type_name -> clawhost.plugin.v1.Address
-	52, // 47: clawhost.plugin.v1.GetHistoryResponse.events:type_name -> clawhost.plugin.v1.Event
-	21, // 48: clawhost.plugin.v1.GetHistoryResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	49, // 49: clawhost.plugin.v1.ListMembersRequest.address:type_name -> clawhost.plugin.v1.Address
-	44, // 50: clawhost.plugin.v1.ListMembersResponse.members:type_name -> clawhost.plugin.v1.Member
-	21, // 51: clawhost.plugin.v1.ListMembersResponse.failure:type_name -> clawhost.plugin.v1.Failure
-	53, // 52: clawhost.plugin.v1.Member.sender:type_name -> clawhost.plugin.v1.Sender
-	6,  // 53: clawhost.plugin.v1.Channel.Run:input_type -> clawhost.plugin.v1.RunRequest
-	8,  // 54: clawhost.plugin.v1.Channel.GetCapabilities:input_type -> clawhost.plugin.v1.GetCapabilitiesRequest
-	15, // 55: clawhost.plugin.v1.Channel.SendMessage:input_type -> clawhost.plugin.v1.SendMessageRequest
-	22, // 56: clawhost.plugin.v1.Channel.EditMessage:input_type -> clawhost.plugin.v1.EditMessageRequest
-	24, // 57: clawhost.plugin.v1.Channel.DeleteMessage:input_type -> clawhost.plugin.v1.DeleteMessageRequest
-	26, // 58: clawhost.plugin.v1.Channel.ReactToMessage:input_type -> clawhost.plugin.v1.ReactToMessageRequest
-	28, // 59: clawhost.plugin.v1.Channel.SetTyping:input_type -> clawhost.plugin.v1.SetTypingRequest
-	30, // 60: clawhost.plugin.v1.Channel.UpdateDraft:input_type -> clawhost.plugin.v1.UpdateDraftRequest
-	32, // 61: clawhost.plugin.v1.Channel.SetCommands:input_type -> clawhost.plugin.v1.SetCommandsRequest
-	34, // 62: clawhost.plugin.v1.Channel.Login:input_type -> clawhost.plugin.v1.LoginRequest
-	37, // 63: clawhost.plugin.v1.Channel.FetchFile:input_type -> clawhost.plugin.v1.FetchFileRequest
-	40, // 64: clawhost.plugin.v1.Channel.GetHistory:input_type -> clawhost.plugin.v1.GetHistoryRequest
-	42, // 65: clawhost.plugin.v1.Channel.ListMembers:input_type -> clawhost.plugin.v1.ListMembersRequest
-	7,  // 66: clawhost.plugin.v1.Channel.Run:output_type -> clawhost.plugin.v1.RunResponse
-	9,  // 67: clawhost.plugin.v1.Channel.GetCapabilities:output_type -> clawhost.plugin.v1.GetCapabilitiesResponse
-	19, // 68: clawhost.plugin.v1.Channel.SendMessage:output_type -> clawhost.plugin.v1.SendMessageResponse
-	23, // 69: clawhost.plugin.v1.Channel.EditMessage:output_type -> clawhost.plugin.v1.EditMessageResponse
-	25, // 70: clawhost.plugin.v1.Channel.DeleteMessage:output_type -> clawhost.plugin.v1.DeleteMessageResponse
-	27, // 71: clawhost.plugin.v1.Channel.ReactToMessage:output_type -> clawhost.plugin.v1.ReactToMessageResponse
-	29, // 72: clawhost.plugin.v1.Channel.SetTyping:output_type -> clawhost.plugin.v1.SetTypingResponse
-	31, // 73: clawhost.plugin.v1.Channel.UpdateDraft:output_type -> clawhost.plugin.v1.UpdateDraftResponse
-	33, // 74: clawhost.plugin.v1.Channel.SetCommands:output_type -> clawhost.plugin.v1.SetCommandsResponse
-	35, // 75: clawhost.plugin.v1.Channel.Login:output_type -> clawhost.plugin.v1.LoginResponse
-	38, // 76: clawhost.plugin.v1.Channel.FetchFile:output_type -> clawhost.plugin.v1.FetchFileResponse
-	41, // 77: clawhost.plugin.v1.Channel.GetHistory:output_type -> clawhost.plugin.v1.GetHistoryResponse
-	43, // 78: clawhost.plugin.v1.Channel.ListMembers:output_type -> clawhost.plugin.v1.ListMembersResponse
-	66, // [66:79] is the sub-list for method output_type
-	53, // [53:66] is the sub-list for method input_type
-	53, // [53:53] is the sub-list for extension type_name
-	53, // [53:53] is the sub-list for extension extendee
-	0,  // [0:53] is the sub-list for field type_name
+	51, // 35: clawhost.plugin.v1.PinMessageRequest.address:type_name -> clawhost.plugin.v1.Address
+	21, // 36: clawhost.plugin.v1.PinMessageResponse.failure:type_name -> clawhost.plugin.v1.Failure
+	51, // 37: clawhost.plugin.v1.SetTypingRequest.address:type_name -> clawhost.plugin.v1.Address
+	21, // 38: clawhost.plugin.v1.SetTypingResponse.failure:type_name -> clawhost.plugin.v1.Failure
+	51, // 39: clawhost.plugin.v1.UpdateDraftRequest.address:type_name -> clawhost.plugin.v1.Address
+	21, // 40: clawhost.plugin.v1.UpdateDraftResponse.failure:type_name -> clawhost.plugin.v1.Failure
+	53, // 41: clawhost.plugin.v1.SetCommandsRequest.commands:type_name -> clawhost.plugin.v1.CommandSpec
+	21, // 42: clawhost.plugin.v1.SetCommandsResponse.failure:type_name -> clawhost.plugin.v1.Failure
+	47, // 43: clawhost.plugin.v1.LoginRequest.answers:type_name -> clawhost.plugin.v1.LoginRequest.AnswersEntry
+	38, // 44: clawhost.plugin.v1.LoginResponse.complete:type_name -> clawhost.plugin.v1.LoginComplete
+	21, // 45: clawhost.plugin.v1.LoginResponse.failure:type_name -> clawhost.plugin.v1.Failure
+	41, // 46: clawhost.plugin.v1.FetchFileResponse.failure:type_name -> clawhost.plugin.v1.FetchFailure
+	49, // 47: clawhost.plugin.v1.FetchFailure.retry_after:type_name -> google.protobuf.Duration
+	51, // 48: clawhost.plugin.v1.GetHistoryRequest.address:type_name -> clawhost.plugin.v1.Address
+	54, // 49: clawhost.plugin.v1.GetHistoryResponse.events:type_name -> clawhost.plugin.v1.Event
+	21, // 50: clawhost.plugin.v1.GetHistoryResponse.failure:type_name -> clawhost.plugin.v1.Failure
+	51, // 51: clawhost.plugin.v1.ListMembersRequest.address:type_name -> clawhost.plugin.v1.Address
+	46, // 52: clawhost.plugin.v1.ListMembersResponse.members:type_name -> clawhost.plugin.v1.Member
+	21, // 53: clawhost.plugin.v1.ListMembersResponse.failure:type_name -> clawhost.plugin.v1.Failure
+	55, // 54: clawhost.plugin.v1.Member.sender:type_name -> clawhost.plugin.v1.Sender
+	6,  // 55: clawhost.plugin.v1.Channel.Run:input_type -> clawhost.plugin.v1.RunRequest
+	8,  // 56: clawhost.plugin.v1.Channel.GetCapabilities:input_type -> clawhost.plugin.v1.GetCapabilitiesRequest
+	15, // 57: clawhost.plugin.v1.Channel.SendMessage:input_type -> clawhost.plugin.v1.SendMessageRequest
+	22, // 58: clawhost.plugin.v1.Channel.EditMessage:input_type -> clawhost.plugin.v1.EditMessageRequest
+	24, // 59: clawhost.plugin.v1.Channel.DeleteMessage:input_type -> clawhost.plugin.v1.DeleteMessageRequest
+	26, // 60: clawhost.plugin.v1.Channel.ReactToMessage:input_type -> clawhost.plugin.v1.ReactToMessageRequest
+	30, // 61: clawhost.plugin.v1.Channel.SetTyping:input_type -> clawhost.plugin.v1.SetTypingRequest
+	32, // 62: clawhost.plugin.v1.Channel.UpdateDraft:input_type -> clawhost.plugin.v1.UpdateDraftRequest
+	34, // 63: clawhost.plugin.v1.Channel.SetCommands:input_type -> clawhost.plugin.v1.SetCommandsRequest
+	36, // 64: clawhost.plugin.v1.Channel.Login:input_type -> clawhost.plugin.v1.LoginRequest
+	39, // 65: clawhost.plugin.v1.Channel.FetchFile:input_type -> clawhost.plugin.v1.FetchFileRequest
+	42, // 66: clawhost.plugin.v1.Channel.GetHistory:input_type -> clawhost.plugin.v1.GetHistoryRequest
+	44, // 67: clawhost.plugin.v1.Channel.ListMembers:input_type -> clawhost.plugin.v1.ListMembersRequest
+	28, // 68: clawhost.plugin.v1.Channel.PinMessage:input_type -> clawhost.plugin.v1.PinMessageRequest
+	7,  // 69: clawhost.plugin.v1.Channel.Run:output_type -> clawhost.plugin.v1.RunResponse
+	9,  // 70: clawhost.plugin.v1.Channel.GetCapabilities:output_type -> clawhost.plugin.v1.GetCapabilitiesResponse
+	19, // 71: clawhost.plugin.v1.Channel.SendMessage:output_type -> clawhost.plugin.v1.SendMessageResponse
+	23, // 72: clawhost.plugin.v1.Channel.EditMessage:output_type -> clawhost.plugin.v1.EditMessageResponse
+	25, // 73: clawhost.plugin.v1.Channel.DeleteMessage:output_type -> clawhost.plugin.v1.DeleteMessageResponse
+	27, // 74: clawhost.plugin.v1.Channel.ReactToMessage:output_type -> clawhost.plugin.v1.ReactToMessageResponse
+	31, // 75: clawhost.plugin.v1.Channel.SetTyping:output_type -> clawhost.plugin.v1.SetTypingResponse
+	33, // 76: clawhost.plugin.v1.Channel.UpdateDraft:output_type -> clawhost.plugin.v1.UpdateDraftResponse
+	35, // 77: clawhost.plugin.v1.Channel.SetCommands:output_type -> clawhost.plugin.v1.SetCommandsResponse
+	37, // 78: clawhost.plugin.v1.Channel.Login:output_type -> clawhost.plugin.v1.LoginResponse
+	40, // 79: clawhost.plugin.v1.Channel.FetchFile:output_type -> clawhost.plugin.v1.FetchFileResponse
+	43, // 80: clawhost.plugin.v1.Channel.GetHistory:output_type -> clawhost.plugin.v1.GetHistoryResponse
+	45, // 81: clawhost.plugin.v1.Channel.ListMembers:output_type -> clawhost.plugin.v1.ListMembersResponse
+	29, // 82: clawhost.plugin.v1.Channel.PinMessage:output_type -> clawhost.plugin.v1.PinMessageResponse
+	69, // [69:83] is the sub-list for method output_type
+	55, // [55:69] is the sub-list for method input_type
+	55, // [55:55] is the sub-list for extension type_name
+	55, // [55:55] is the sub-list for extension extendee
+	0,  // [0:55] is the sub-list for field type_name
 }
 
 func init() { file_clawhost_plugin_v1_channel_proto_init() }
@@ -3153,14 +3274,14 @@ func file_clawhost_plugin_v1_channel_proto_init() {
 		(*SendMessageResponse_Sent)(nil),
 		(*SendMessageResponse_Failure)(nil),
 	}
-	file_clawhost_plugin_v1_channel_proto_msgTypes[29].OneofWrappers = []any{
+	file_clawhost_plugin_v1_channel_proto_msgTypes[31].OneofWrappers = []any{
 		(*LoginResponse_Qr)(nil),
 		(*LoginResponse_Code)(nil),
 		(*LoginResponse_NeedInput)(nil),
 		(*LoginResponse_Complete)(nil),
 		(*LoginResponse_Failure)(nil),
 	}
-	file_clawhost_plugin_v1_channel_proto_msgTypes[32].OneofWrappers = []any{
+	file_clawhost_plugin_v1_channel_proto_msgTypes[34].OneofWrappers = []any{
 		(*FetchFileResponse_Chunk)(nil),
 		(*FetchFileResponse_Failure)(nil),
 	}
@@ -3170,7 +3291,7 @@ func file_clawhost_plugin_v1_channel_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_clawhost_plugin_v1_channel_proto_rawDesc), len(file_clawhost_plugin_v1_channel_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   40,
+			NumMessages:   42,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

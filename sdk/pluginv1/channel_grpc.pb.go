@@ -32,6 +32,7 @@ const (
 	Channel_FetchFile_FullMethodName       = "/clawhost.plugin.v1.Channel/FetchFile"
 	Channel_GetHistory_FullMethodName      = "/clawhost.plugin.v1.Channel/GetHistory"
 	Channel_ListMembers_FullMethodName     = "/clawhost.plugin.v1.Channel/ListMembers"
+	Channel_PinMessage_FullMethodName      = "/clawhost.plugin.v1.Channel/PinMessage"
 )
 
 // ChannelClient is the client API for Channel service.
@@ -68,6 +69,9 @@ type ChannelClient interface {
 	GetHistory(ctx context.Context, in *GetHistoryRequest, opts ...grpc.CallOption) (*GetHistoryResponse, error)
 	// CAPABILITY_CHANNEL_MEMBERS. ListMembers returns the members of a group.
 	ListMembers(ctx context.Context, in *ListMembersRequest, opts ...grpc.CallOption) (*ListMembersResponse, error)
+	// CAPABILITY_CHANNEL_PIN. PinMessage pins a message that the channel sent, without a notification, or unpins it. The host calls it
+	// for a question of Claude while that is open, at most once for each, and does not mind a refusal.
+	PinMessage(ctx context.Context, in *PinMessageRequest, opts ...grpc.CallOption) (*PinMessageResponse, error)
 }
 
 type channelClient struct {
@@ -235,6 +239,16 @@ func (c *channelClient) ListMembers(ctx context.Context, in *ListMembersRequest,
 	return out, nil
 }
 
+func (c *channelClient) PinMessage(ctx context.Context, in *PinMessageRequest, opts ...grpc.CallOption) (*PinMessageResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PinMessageResponse)
+	err := c.cc.Invoke(ctx, Channel_PinMessage_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ChannelServer is the server API for Channel service.
 // All implementations must embed UnimplementedChannelServer
 // for forward compatibility.
@@ -269,6 +283,9 @@ type ChannelServer interface {
 	GetHistory(context.Context, *GetHistoryRequest) (*GetHistoryResponse, error)
 	// CAPABILITY_CHANNEL_MEMBERS. ListMembers returns the members of a group.
 	ListMembers(context.Context, *ListMembersRequest) (*ListMembersResponse, error)
+	// CAPABILITY_CHANNEL_PIN. PinMessage pins a message that the channel sent, without a notification, or unpins it. The host calls it
+	// for a question of Claude while that is open, at most once for each, and does not mind a refusal.
+	PinMessage(context.Context, *PinMessageRequest) (*PinMessageResponse, error)
 	mustEmbedUnimplementedChannelServer()
 }
 
@@ -317,6 +334,9 @@ func (UnimplementedChannelServer) GetHistory(context.Context, *GetHistoryRequest
 }
 func (UnimplementedChannelServer) ListMembers(context.Context, *ListMembersRequest) (*ListMembersResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListMembers not implemented")
+}
+func (UnimplementedChannelServer) PinMessage(context.Context, *PinMessageRequest) (*PinMessageResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PinMessage not implemented")
 }
 func (UnimplementedChannelServer) mustEmbedUnimplementedChannelServer() {}
 func (UnimplementedChannelServer) testEmbeddedByValue()                 {}
@@ -552,6 +572,24 @@ func _Channel_ListMembers_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Channel_PinMessage_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PinMessageRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ChannelServer).PinMessage(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Channel_PinMessage_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ChannelServer).PinMessage(ctx, req.(*PinMessageRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Channel_ServiceDesc is the grpc.ServiceDesc for Channel service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -598,6 +636,10 @@ var Channel_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListMembers",
 			Handler:    _Channel_ListMembers_Handler,
+		},
+		{
+			MethodName: "PinMessage",
+			Handler:    _Channel_PinMessage_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

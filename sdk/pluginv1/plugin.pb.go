@@ -38,6 +38,7 @@ const (
 	Capability_CAPABILITY_CHANNEL_FETCH            Capability = 9
 	Capability_CAPABILITY_CHANNEL_HISTORY          Capability = 10
 	Capability_CAPABILITY_CHANNEL_MEMBERS          Capability = 11
+	Capability_CAPABILITY_CHANNEL_PIN              Capability = 12
 	Capability_CAPABILITY_COMMANDS                 Capability = 20
 	Capability_CAPABILITY_HOOK_BEFORE_AGENT_START  Capability = 30
 	Capability_CAPABILITY_HOOK_MESSAGE_RECEIVED    Capability = 31
@@ -66,6 +67,7 @@ var (
 		9:  "CAPABILITY_CHANNEL_FETCH",
 		10: "CAPABILITY_CHANNEL_HISTORY",
 		11: "CAPABILITY_CHANNEL_MEMBERS",
+		12: "CAPABILITY_CHANNEL_PIN",
 		20: "CAPABILITY_COMMANDS",
 		30: "CAPABILITY_HOOK_BEFORE_AGENT_START",
 		31: "CAPABILITY_HOOK_MESSAGE_RECEIVED",
@@ -91,6 +93,7 @@ var (
 		"CAPABILITY_CHANNEL_FETCH":            9,
 		"CAPABILITY_CHANNEL_HISTORY":          10,
 		"CAPABILITY_CHANNEL_MEMBERS":          11,
+		"CAPABILITY_CHANNEL_PIN":              12,
 		"CAPABILITY_COMMANDS":                 20,
 		"CAPABILITY_HOOK_BEFORE_AGENT_START":  30,
 		"CAPABILITY_HOOK_MESSAGE_RECEIVED":    31,
@@ -1362,7 +1365,7 @@ const file_clawhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x06detail\x18\x02 \x01(\tR\x06detail\"B\n" +
 	"\x0fShutdownRequest\x12/\n" +
 	"\x05grace\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05grace\"\x12\n" +
-	"\x10ShutdownResponse*\xad\x05\n" +
+	"\x10ShutdownResponse*\xc9\x05\n" +
 	"\n" +
 	"Capability\x12\x1a\n" +
 	"\x16CAPABILITY_UNSPECIFIED\x10\x00\x12\x16\n" +
@@ -1377,7 +1380,8 @@ const file_clawhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x18CAPABILITY_CHANNEL_FETCH\x10\t\x12\x1e\n" +
 	"\x1aCAPABILITY_CHANNEL_HISTORY\x10\n" +
 	"\x12\x1e\n" +
-	"\x1aCAPABILITY_CHANNEL_MEMBERS\x10\v\x12\x17\n" +
+	"\x1aCAPABILITY_CHANNEL_MEMBERS\x10\v\x12\x1a\n" +
+	"\x16CAPABILITY_CHANNEL_PIN\x10\f\x12\x17\n" +
 	"\x13CAPABILITY_COMMANDS\x10\x14\x12&\n" +
 	"\"CAPABILITY_HOOK_BEFORE_AGENT_START\x10\x1e\x12$\n" +
 	" CAPABILITY_HOOK_MESSAGE_RECEIVED\x10\x1f\x12'\n" +

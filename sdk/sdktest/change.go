@@ -69,6 +69,27 @@ func marks(t testing.TB, s Setup) {
 	}
 }
 
+func pins(t testing.TB, s Setup) {
+	n, h := s.connect(t)
+	if !h.can("PIN") {
+		return
+	}
+	network := as[PinNetwork](t, n, "pinned messages")
+	to, id := s.post(t, h, "the question")
+	s.post(t, h, "another message")
+	pinned := func() []string { return network.Pinned(s.Chats[0]) }
+	for _, pin := range []bool{true, true, false, false} { // the second time there is nothing to change, which is as well
+		if err := h.Pin(to, id, pin); err != nil {
+			t.Fatalf("pin, %t: %v", pin, err)
+		}
+		if pin {
+			eventually(t, "the message is pinned", pinned, are("the question"))
+		} else {
+			eventually(t, "the message is pinned no longer", pinned, are())
+		}
+	}
+}
+
 func showsTyping(t testing.TB, s Setup) {
 	n, h := s.connect(t)
 	limits := h.Limits(chat.Direct)

@@ -74,6 +74,15 @@ func (h *Harness) React(to chat.Address, id chat.MessageID, emoji string) error 
 	return h.outcome(r.GetFailure(), err)
 }
 
+// Pin calls the channel's Pin.
+func (h *Harness) Pin(to chat.Address, id chat.MessageID, pinned bool) error {
+	h.t.Helper()
+	r, err := h.channel.PinMessage(h.t.Context(), &pluginv1.PinMessageRequest{
+		Address: wire.AddressToProto(to), MessageId: string(id), Pinned: pinned,
+	})
+	return h.outcome(r.GetFailure(), err)
+}
+
 // Typing calls the channel's Typing.
 func (h *Harness) Typing(to chat.Address, active bool) error {
 	h.t.Helper()

@@ -87,6 +87,7 @@ func (s Setup) requirements() []requirement {
 		{"shows drafts", showsDrafts},
 		{"tells who is typing", tellsTypists},
 		{"reacts", marks},
+		{"pins", pins},
 		{"hands over presses of buttons as it does messages", handsOverPresses},
 		{"hands over reactions", handsOverReactions},
 		{"hands over edits", handsOverRevisions},

@@ -137,6 +137,7 @@ var defects = []struct{ requirement, defect, said string }{
 	{"tells who is typing", "keeps to itself who types", "no hint within 10s that"},
 	{"tells who is typing", "takes the chat for the person", "who is typing comes as"},
 	{"reacts", "takes no reaction back", ": the reaction is"},
+	{"pins", "leaves pins", ": the message is pinned no longer"},
 	{"hands over presses of buttons as it does messages", "cuts what buttons say", "with the data as it was sent"},
 	{"hands over reactions", "loses emojis", "the reaction"},
 	{"hands over edits", "gives all edits of a message one id", "no event within 10s"},
@@ -240,7 +241,7 @@ func TestWithout(t *testing.T) {
 // TestWithoutIDs: a network needs message ids only for what is done with messages later.
 func TestWithoutIDs(t *testing.T) {
 	t.Parallel()
-	needs := []string{"changes and deletes what it has sent", "hands over presses of buttons as it does messages", "hands over reactions"}
+	needs := []string{"changes and deletes what it has sent", "pins", "hands over presses of buttons as it does messages", "hands over reactions"}
 	s := setupWith("gives no ids")
 	for _, o := range s.requirements() {
 		if said := verdict(t, o, s); (said != "") != slices.Contains(needs, o.name) {

@@ -159,6 +159,10 @@ func (r *fakeChannel) React(_ context.Context, _ chat.Address, id chat.MessageID
 	return nil
 }
 
+func (r *fakeChannel) Pin(_ context.Context, _ chat.Address, id chat.MessageID, pinned bool) error {
+	return r.change(id, func(s *posted) { s.pinned = pinned || r.defect == "leaves pins" })
+}
+
 func (r *fakeChannel) Typing(_ context.Context, to chat.Address, active bool) error {
 	r.fakeNetwork.do(func() {
 		if active && r.defect != "types in secret" {

@@ -40,10 +40,11 @@ type delivery struct {
 // posted is a message of the channel.
 type posted struct {
 	chat.Outgoing
-	id    chat.MessageID
-	files []string
-	gone  bool
-	life  int // the run of the channel that sent it last
+	id     chat.MessageID
+	files  []string
+	gone   bool
+	pinned bool
+	life   int // the run of the channel that sent it last
 }
 
 const (
@@ -227,6 +228,15 @@ func (v *fakeNetwork) Mark(_ chat.ID, id chat.MessageID) string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.marks[id]
+}
+
+func (v *fakeNetwork) Pinned(to chat.ID) (texts []string) {
+	for _, s := range v.sent(to, "") {
+		if s.pinned {
+			texts = append(texts, s.Text)
+		}
+	}
+	return texts
 }
 
 func (*fakeNetwork) Group() chat.ID { return square }

@@ -101,6 +101,13 @@ type MarkNetwork interface {
 	Mark(to chat.ID, id chat.MessageID) string
 }
 
+// PinNetwork is a [Network] that shows pinned messages. It is required for an [sdk.Pinner].
+type PinNetwork interface {
+	Network
+	// Pinned returns the texts of the channel's messages that are pinned in a chat.
+	Pinned(to chat.ID) []string
+}
+
 // Feature is a feature of a chat network that the channel's description does not declare.
 type Feature string
 

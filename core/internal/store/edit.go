@@ -22,13 +22,14 @@ type rest struct {
 	React   *string         `json:"react,omitempty"`
 	Poll    *chat.Poll      `json:"poll,omitempty"`
 	Agent   string          `json:"agent,omitempty"`
+	Pin     *bool           `json:"pin,omitempty"`
 }
 
 func encodeRest(p domain.OutboxItem) (string, error) {
-	if len(p.Media) == 0 && len(p.Buttons) == 0 && !p.Silent && !p.OrSend && p.Target == "" && p.React == nil && p.Poll == nil && p.Agent == "" {
+	if len(p.Media) == 0 && len(p.Buttons) == 0 && !p.Silent && !p.OrSend && p.Target == "" && p.React == nil && p.Poll == nil && p.Agent == "" && p.Pin == nil {
 		return "", nil
 	}
-	encoded, err := json.Marshal(rest{p.Media, p.Buttons, p.Silent, p.OrSend, p.Target, p.React, p.Poll, p.Agent})
+	encoded, err := json.Marshal(rest{p.Media, p.Buttons, p.Silent, p.OrSend, p.Target, p.React, p.Poll, p.Agent, p.Pin})
 	return string(encoded), err
 }
 
@@ -39,7 +40,7 @@ func decodeRest(p *domain.OutboxItem, encoded string) {
 		return
 	}
 	p.Media, p.Buttons, p.Silent, p.OrSend, p.Target, p.React, p.Poll = r.Media, r.Buttons, r.Silent, r.OrSend, r.Target, r.React, r.Poll
-	p.Agent = r.Agent
+	p.Agent, p.Pin = r.Agent, r.Pin
 }
 
 // settle checks the target of an edit. It is gone if it was given up, is unknown, or waits and was certainly not sent:

@@ -65,6 +65,8 @@ func checkItems(items []domain.OutboxItem) error {
 			return errors.New("an item with a poll is more than that")
 		case p.React != nil && !p.Changes():
 			return errors.New("an item reacts to no message")
+		case p.Pin != nil && (p.Edits == 0 || p.React != nil || p.HasContent()):
+			return errors.New("an item pins no message, or does more than that")
 		case p.Edits != 0 && p.Target != "":
 			return errors.New("an item changes two messages")
 		case p.Edits != 0 && p.OrSend && p.Text == "" && len(p.Media) == 0:
@@ -83,7 +85,7 @@ func (t *tx) post(runID int64, items []domain.OutboxItem) (firstID int64, err er
 				continue // The moved chat's messages have other ids.
 			}
 		}
-		if p.Edits != 0 && p.React == nil {
+		if p.Edits != 0 && p.React == nil && p.Pin == nil {
 			gone, err := t.settle(p)
 			switch {
 			case err != nil:

@@ -94,9 +94,21 @@ func (t *tx) ask(run int64, question string, m domain.QuestionMessage, items []d
 		return m, err
 	}
 	m.To, m.Item, m.AskedAt = items[last].To, item, moment(t.now)
-	_, err = t.exec(`INSERT INTO question_messages (question, person, channel, chat, thread, piece, numbered, asked_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`, question, m.Person, m.To.Channel, m.To.Chat, m.To.Thread, item, m.Numbered, t.now)
-	return m, err
+	_, err = t.exec(`INSERT INTO question_messages (question, person, channel, chat, thread, piece, numbered, pinned, asked_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`, question, m.Person, m.To.Channel, m.To.Chat, m.To.Thread, item, m.Numbered, m.Pinned, t.now)
+	if err != nil {
+		return m, err
+	}
+	return m, t.pin(m, true)
+}
+
+// pin has a question's message pinned, or no longer pinned, where that is wanted.
+func (t *tx) pin(m domain.QuestionMessage, pinned bool) error {
+	if !m.Pinned || m.Lost {
+		return nil
+	}
+	_, err := t.post(0, []domain.OutboxItem{{To: m.To, Edits: m.Item, Pin: &pinned}})
+	return err
 }
 
 // Settle ends or answers an open question: its messages are edited to said, without buttons; if there are
@@ -145,6 +157,9 @@ func (t *tx) tellEnd(q domain.Question) error {
 		sent := err == nil && !waits
 		edit := domain.OutboxItem{To: m.To, Text: q.Outcome, Edits: m.Item, OrSend: sent && len(q.Messages) > 1}
 		if _, err := t.post(0, []domain.OutboxItem{edit}); err != nil {
+			return err
+		}
+		if err := t.pin(m, false); err != nil {
 			return err
 		}
 	}
@@ -300,11 +315,11 @@ func findQuestions(q querier, where string, args ...any) ([]domain.Question, err
 
 func questionMessages(q querier, question string) ([]domain.QuestionMessage, error) {
 	var list []domain.QuestionMessage
-	err := q.each(`SELECT person, channel, chat, thread, piece, numbered, lost, asked_at FROM question_messages WHERE question = ?1`,
+	err := q.each(`SELECT person, channel, chat, thread, piece, numbered, pinned, lost, asked_at FROM question_messages WHERE question = ?1`,
 		[]any{question}, func(rows rows) error {
 			var m domain.QuestionMessage
 			var askedAt int64
-			err := rows.Scan(&m.Person, &m.To.Channel, &m.To.Chat, &m.To.Thread, &m.Item, &m.Numbered, &m.Lost, &askedAt)
+			err := rows.Scan(&m.Person, &m.To.Channel, &m.To.Chat, &m.To.Thread, &m.Item, &m.Numbered, &m.Pinned, &m.Lost, &askedAt)
 			m.AskedAt = moment(askedAt)
 			list = append(list, m)
 			return err

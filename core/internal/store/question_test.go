@@ -3,6 +3,7 @@ package store_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -262,6 +263,54 @@ func TestWhoLearnsTheEndOfAQuestion(t *testing.T) {
 	if len(ds) != 1 || ds[0].Item.To != item("anna", "").To || ds[0].Item.Text != "Over" || !ds[0].Item.OrSend || ds[0].Target != "m-May I?" {
 		t.Errorf("%+v", ds)
 	}
+}
+
+// A message that is to be pinned is, once it was sent, and no longer when it says how the question ended.
+// Behaviour: ask-pin.
+func TestPinnedQuestion(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	run := b.claim(t)
+	q := question("AAAAA")
+	q.Messages[0].Pinned = true
+	if _, err := b.Ask(b.ctx, run.ID, q, item("anna", "May I?")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.AskAlso(b.ctx, run.ID, "AAAAA", domain.QuestionMessage{Person: "telegram:bob"}, false, item("bob", "May it?")); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	deliver := func() {
+		t.Helper()
+		for ds := b.deliveries(t, "telegram"); len(ds) > 0; ds = b.deliveries(t, "telegram") {
+			for _, d := range ds {
+				ids := []chat.MessageID{chat.MessageID("m-" + d.Item.Text)}
+				what := d.Item.Text
+				switch {
+				case d.Item.Pin != nil:
+					what, ids = fmt.Sprintf("%s pinned %t", d.Target, *d.Item.Pin), nil
+				case d.Item.Edits != 0:
+					what, ids = string(d.Target)+"="+what, []chat.MessageID{d.Target}
+				}
+				if d.Item.To == item("anna", "").To {
+					got = append(got, what)
+				} else if d.Item.Pin != nil {
+					t.Errorf("pinned where it is not to be: %+v", d)
+				}
+				if err := b.Delivered(b.ctx, d.ID, ids); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	deliver()
+	want(t, "asked", []string{"May I?", "m-May I? pinned true"}, got)
+	if _, _, err := b.Settle(b.ctx, "AAAAA", domain.QuestionExpired, nil, "Over"); err != nil {
+		t.Fatal(err)
+	}
+	deliver()
+	want(t, "over", []string{"May I?", "m-May I? pinned true", "m-May I?=Over", "m-May I? pinned false"}, got)
 }
 
 // A question ends when none of its messages arrives, unless others are still to be asked.

@@ -75,6 +75,10 @@ func (s *Server) call(ctx context.Context, method string, params map[string]stri
 		return s.deleteMessage(params)
 	case "setmessagereaction":
 		return s.setMessageReaction(params)
+	case "pinchatmessage":
+		return s.pinChatMessage(params, true)
+	case "unpinchatmessage":
+		return s.pinChatMessage(params, false)
 	case "sendchataction":
 		return s.sendChatAction(params)
 	case "answercallbackquery":

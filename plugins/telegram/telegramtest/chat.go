@@ -26,6 +26,7 @@ type Message struct {
 	Silent    bool
 	Edits     int
 	Reaction  string // the bot's
+	Pinned    bool
 	At        time.Time
 	Poll      *Poll
 	Update    int // the update by which the bot got it; zero: none
@@ -59,6 +60,7 @@ type chatState struct {
 	without    string // why the bot cannot write here; empty if it can
 	migratedTo int64
 	admins     []admin
+	pins       bool // the bot has the right to pin messages of a group
 }
 
 // User returns the person with an id, who is new to the bot at the first call: their private chat, which has the same

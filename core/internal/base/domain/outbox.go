@@ -39,6 +39,9 @@ type OutboxItem struct {
 	// React, if not nil, is an emoji for the message that Edits or Target names, which stays as it is; the empty one
 	// removes the agent's reaction. The item is dropped if the network refuses it.
 	React *string
+	// Pin, if not nil, has the message that Edits names pinned, or no longer pinned; it stays as it is. The item is dropped if that fails
+	// for any reason.
+	Pin *bool
 	// Agent is the label of the agent that wrote the item; empty: there is only one, or none did.
 	Agent string
 }

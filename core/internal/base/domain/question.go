@@ -71,6 +71,7 @@ func (q Question) Lost() bool {
 type QuestionMessage struct {
 	Person   string // in whose direct chat it is, as channel:user; empty: it is in the chat of the turn
 	Numbered bool   // it has numbers in place of buttons
+	Pinned   bool   // it is pinned while the question is open, where the channel may
 
 	// The others are set by the store.
 	To      chat.Address

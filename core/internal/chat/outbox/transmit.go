@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/clawhost/clawhost/core/internal/base/crashpoint"
@@ -17,7 +18,7 @@ import (
 // optional reports whether the change may be dropped silently.
 func optional(p domain.OutboxItem) bool { return p.Changes() && !p.OrSend }
 
-// transmit sends an item, or edits, deletes or reacts to the message that it refers to. It returns the messages that show
+// transmit sends an item, or edits, deletes, pins or reacts to the message that it refers to. It returns the messages that show
 // it now. If an edit is not possible, the old message is left unchanged, or a new message replaces it and the old one is
 // deleted if possible.
 func (c *channel) transmit(work context.Context, plugin *plugins.Plugin, d domain.Delivery) ([]chat.MessageID, error) {
@@ -26,12 +27,12 @@ func (c *channel) transmit(work context.Context, plugin *plugins.Plugin, d domai
 	}
 	err := within(work, nil, func(ctx context.Context) error { return c.change(ctx, plugin, d) })
 	if err == nil {
-		if removes(d.Item) || d.Item.React != nil || d.Item.Target != "" {
+		if removes(d.Item) || d.Item.React != nil || d.Item.Pin != nil || d.Item.Target != "" {
 			return nil, nil
 		}
 		return []chat.MessageID{d.Target}, nil
 	}
-	if failure := failureOf(err); !errors.Is(err, errors.ErrUnsupported) && c.again(d, failure) {
+	if failure := failureOf(err); d.Item.Pin == nil && !errors.Is(err, errors.ErrUnsupported) && c.again(d, failure) {
 		return nil, err
 	}
 	c.log.Debug("a message was not changed", "item", d.ID, "chat", d.Item.To.Chat, "sent_instead", d.Item.OrSend, "error", err)
@@ -62,15 +63,17 @@ func within(work context.Context, files []chat.Media, call func(context.Context)
 }
 
 // removes reports whether an item deletes the message that it refers to.
-func removes(p domain.OutboxItem) bool { return !p.HasContent() && p.React == nil }
+func removes(p domain.OutboxItem) bool { return !p.HasContent() && p.React == nil && p.Pin == nil }
 
-// change edits, deletes or reacts to the message that an item refers to.
+// change edits, deletes, pins or reacts to the message that an item refers to.
 func (c *channel) change(ctx context.Context, plugin *plugins.Plugin, d domain.Delivery) error {
 	switch {
 	case d.Target == "":
 		return &chat.Failure{Reason: chat.TargetGone}
 	case d.Item.React != nil:
 		return plugin.React(ctx, d.Item.To, d.Target, *d.Item.React)
+	case d.Item.Pin != nil:
+		return pin(ctx, plugin, d)
 	case removes(d.Item):
 		return deleteAll(ctx, plugin, d)
 	// No network adds a file to a text message.
@@ -85,6 +88,16 @@ func (c *channel) change(ctx context.Context, plugin *plugins.Plugin, d domain.D
 	default:
 		return errors.ErrUnsupported
 	}
+}
+
+// pinTimeout bounds the pinning of a message, because what follows it in the chat waits.
+const pinTimeout = 5 * time.Second
+
+// pin pins the message that an item refers to, or unpins it.
+func pin(ctx context.Context, plugin *plugins.Plugin, d domain.Delivery) error {
+	ctx, cancel := context.WithTimeout(ctx, pinTimeout)
+	defer cancel()
+	return plugin.Pin(ctx, d.Item.To, d.Target, *d.Item.Pin)
 }
 
 // deleteAll deletes the messages that an item has become. One that is gone is deleted.

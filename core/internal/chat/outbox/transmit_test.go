@@ -82,6 +82,10 @@ func (e editor) React(_ context.Context, to chat.Address, id chat.MessageID, emo
 	return e.tell("react", fmt.Sprint(to.Chat, "/", id, "=", emoji))
 }
 
+func (e editor) Pin(_ context.Context, to chat.Address, id chat.MessageID, pinned bool) error {
+	return e.tell("pin", fmt.Sprint(to.Chat, "/", id, "=", pinned))
+}
+
 // unmoved are chats that have kept their ids.
 type unmoved struct{}
 
@@ -141,6 +145,8 @@ func TestOutcomesOfEdits(t *testing.T) {
 	album.More = []chat.MessageID{"n", "o"}
 	emoji := "👍"
 	react := domain.Delivery{Item: domain.OutboxItem{Target: "m", React: &emoji}, Target: "m"}
+	yes := true
+	pin := domain.Delivery{Item: domain.OutboxItem{Edits: 7, Pin: &yes}, Target: "m"}
 	own := domain.Delivery{Item: domain.OutboxItem{Text: "x", Target: "m"}, Target: "m"}
 	const edited, sent = "edit a/m=x[[{Go /go}]]", "send x[{Go /go}]"
 	for name, test := range map[string]struct {
@@ -161,6 +167,10 @@ func TestOutcomesOfEdits(t *testing.T) {
 		"reacted, again":              {piece: react, fails: map[string][]error{"react": {away}}, calls: []string{"react fails", "react a/m=👍"}, journal: []string{"retry (uncertain false) ", "delivered as []"}},
 		"reacted, refused":            {piece: react, fails: map[string][]error{"react": {over}}, calls: []string{"react fails"}, journal: []string{"delivered as []"}},
 		"reacted, on a plain channel": {piece: react, plain: true, journal: []string{"delivered as []"}},
+		"pinned":                      {piece: pin, calls: []string{"pin a/m=true"}, journal: []string{"delivered as []"}},
+		"pinned, not tried again":     {piece: pin, fails: map[string][]error{"pin": {away}}, calls: []string{"pin fails"}, journal: []string{"delivered as []"}},
+		"pinned, unknown":             {piece: pin, fails: map[string][]error{"pin": {cut}}, calls: []string{"pin fails"}, journal: []string{"delivered as []"}},
+		"pinned, on a plain channel":  {piece: pin, plain: true, journal: []string{"delivered as []"}},
 		"edited by the network's id":  {piece: own, calls: []string{"edit a/m=x[]"}, journal: []string{"delivered as []"}},
 		"a plain channel": {
 			piece: orSend, plain: true,

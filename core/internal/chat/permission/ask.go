@@ -17,6 +17,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/claude/tools"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
+	"github.com/clawhost/clawhost/core/internal/network/remote"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -230,7 +231,8 @@ func (d *Approvals) compose(id string, b body, to recipient) (domain.QuestionMes
 	buttons := layout(id, b.options(), d.options.Conversations.Limits(to.at.Channel, to.kind).Buttons)
 	items := d.options.Conversations.Notice(to.at, to.kind, b.text(id, buttons != nil))
 	items[len(items)-1].Buttons = buttons
-	return domain.QuestionMessage{Person: to.person, Numbered: buttons == nil}, items
+	pinned := b.About != wording.AboutResume && d.options.Conversations.Can(to.at.Channel, remote.Pin)
+	return domain.QuestionMessage{Person: to.person, Numbered: buttons == nil, Pinned: pinned}, items
 }
 
 // digest identifies the content of a question.

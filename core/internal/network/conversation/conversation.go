@@ -15,6 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
+	"github.com/clawhost/clawhost/core/internal/network/remote"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -212,6 +213,12 @@ func (r *Resolver) limits(channel string, kind chat.Kind) (chat.Limits, chat.Tex
 func (r *Resolver) Limits(channel string, kind chat.Kind) chat.Limits {
 	limits, _ := r.limits(channel, kind)
 	return limits
+}
+
+// Can reports whether a channel runs and has a capability.
+func (r *Resolver) Can(channel string, c remote.Capability) bool {
+	p, running := r.plugins.Get(channel)
+	return running && p.Can(c)
 }
 
 // editMargin is how long before the end of the network's window the host stops editing: an edit takes time, and clocks differ.

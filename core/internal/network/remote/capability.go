@@ -18,6 +18,7 @@ const (
 	FetchFile          Capability = "fetch file"
 	History            Capability = "history"
 	Members            Capability = "members"
+	Pin                Capability = "pin"
 	Commands           Capability = "commands"
 	BeforeAgentStart   Capability = "before_agent_start"
 	MessageReceived    Capability = "message_received"
@@ -44,6 +45,7 @@ var capabilities = map[pluginv1.Capability]Capability{
 	pluginv1.Capability_CAPABILITY_CHANNEL_FETCH:            FetchFile,
 	pluginv1.Capability_CAPABILITY_CHANNEL_HISTORY:          History,
 	pluginv1.Capability_CAPABILITY_CHANNEL_MEMBERS:          Members,
+	pluginv1.Capability_CAPABILITY_CHANNEL_PIN:              Pin,
 	pluginv1.Capability_CAPABILITY_COMMANDS:                 Commands,
 	pluginv1.Capability_CAPABILITY_HOOK_BEFORE_AGENT_START:  BeforeAgentStart,
 	pluginv1.Capability_CAPABILITY_HOOK_MESSAGE_RECEIVED:    MessageReceived,

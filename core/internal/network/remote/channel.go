@@ -166,6 +166,15 @@ func (p *Plugin) React(ctx context.Context, to chat.Address, id chat.MessageID, 
 	return failure(response.GetFailure())
 }
 
+// Pin pins a message that the channel sent, or unpins it.
+func (p *Plugin) Pin(ctx context.Context, to chat.Address, id chat.MessageID, pinned bool) error {
+	response, err := p.channel.PinMessage(ctx, &pluginv1.PinMessageRequest{Address: wire.AddressToProto(to), MessageId: string(id), Pinned: pinned})
+	if err != nil {
+		return translate(err)
+	}
+	return failure(response.GetFailure())
+}
+
 // Draft shows an answer before it is sent, if the network has drafts. DraftID is a nonzero number per answer; text is the
 // whole text so far, and empty when the answer has just begun.
 func (p *Plugin) Draft(ctx context.Context, to chat.Address, draftID int64, text string) error {

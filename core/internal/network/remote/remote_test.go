@@ -109,6 +109,11 @@ func (n *nasty) ReactToMessage(_ context.Context, r *pluginv1.ReactToMessageRequ
 	return &pluginv1.ReactToMessageResponse{Failure: n.refusal}, n.err
 }
 
+func (n *nasty) PinMessage(_ context.Context, r *pluginv1.PinMessageRequest) (*pluginv1.PinMessageResponse, error) {
+	n.requests = append(n.requests, r)
+	return &pluginv1.PinMessageResponse{Failure: n.refusal}, n.err
+}
+
 func (n *nasty) UpdateDraft(_ context.Context, r *pluginv1.UpdateDraftRequest) (*pluginv1.UpdateDraftResponse, error) {
 	n.requests = append(n.requests, r)
 	return &pluginv1.UpdateDraftResponse{Failure: n.refusal}, n.err
@@ -205,6 +210,7 @@ func calls(ctx context.Context, p *remote.Plugin) map[string]func() error {
 		"Edit":               func() error { return p.Edit(ctx, chat.Address{Chat: "c"}, "1", "x", nil) },
 		"Delete":             func() error { return p.Delete(ctx, chat.Address{Chat: "c"}, "1") },
 		"React":              func() error { return p.React(ctx, chat.Address{Chat: "c"}, "1", "👍") },
+		"Pin":                func() error { return p.Pin(ctx, chat.Address{Chat: "c"}, "1", true) },
 		"Draft":              func() error { return p.Draft(ctx, chat.Address{Chat: "c"}, 1, "x") },
 		"RunCommand":         func() error { _, _, err := p.RunCommand(ctx, remote.CommandCall{Name: "x"}); return err },
 		"MessageReceived":    func() error { return p.MessageReceived(ctx, chat.Caller{}, chat.Message{}) },
@@ -401,6 +407,7 @@ func TestWhatIsDoneToMessages(t *testing.T) {
 		"edit":   p.Edit(t.Context(), to, "1", "new \xff", [][]chat.Button{{{Label: "Yes", Data: "y"}}}),
 		"delete": p.Delete(t.Context(), to, "1"),
 		"react":  p.React(t.Context(), to, "1", "👍"),
+		"pin":    p.Pin(t.Context(), to, "1", true),
 		"draft":  p.Draft(t.Context(), to, -7, "so far \xff"),
 	} {
 		if err != nil {
@@ -414,6 +421,7 @@ func TestWhatIsDoneToMessages(t *testing.T) {
 		},
 		&pluginv1.DeleteMessageRequest{Address: address, MessageId: "1"},
 		&pluginv1.ReactToMessageRequest{Address: address, MessageId: "1", Emoji: "👍"},
+		&pluginv1.PinMessageRequest{Address: address, MessageId: "1", Pinned: true},
 		&pluginv1.UpdateDraftRequest{Address: address, DraftId: -7, Text: "so far ?"},
 	}
 	if diff := cmp.Diff(want, n.requests, protocmp.Transform()); diff != "" {
@@ -424,6 +432,7 @@ func TestWhatIsDoneToMessages(t *testing.T) {
 		"edit":   p.Edit(t.Context(), to, "1", "new", nil),
 		"delete": p.Delete(t.Context(), to, "1"),
 		"react":  p.React(t.Context(), to, "1", ""),
+		"pin":    p.Pin(t.Context(), to, "1", false),
 		"draft":  p.Draft(t.Context(), to, 7, ""),
 	} {
 		if f, ok := errors.AsType[*chat.Failure](err); !ok || f.Reason != chat.TargetGone || f.RetryAfter != 24*time.Hour {

@@ -7,6 +7,7 @@ CREATE TABLE question_messages (
     thread   TEXT   NOT NULL,
     piece    BIGINT NOT NULL,
     numbered BIGINT NOT NULL,            -- 1: it has numbers in place of buttons
+    pinned   BIGINT NOT NULL DEFAULT 0,  -- 1: it is pinned while the question is open, where the channel may
     lost     BIGINT NOT NULL DEFAULT 0,  -- 1: it could not be delivered
     asked_at BIGINT NOT NULL,
     PRIMARY KEY (question, person)
