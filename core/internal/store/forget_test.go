@@ -74,6 +74,9 @@ func told(t *testing.T, s *Store, channel, id, session string) (waits func()) {
 		ID: "Q" + id, Session: session, Digest: "digest" + word, Messages: []domain.QuestionMessage{{}}, ExpiresAt: time.Now().Add(time.Hour), Asker: channel + ":" + id,
 	}, domain.OutboxItem{To: to, Text: "Question" + word})
 	must(err)
+	elsewhere := domain.OutboxItem{To: chat.Address{Channel: channel, Chat: "another"}, Text: "May it?"}
+	_, err = s.AskAlso(ctx, run.ID, "Q"+id, domain.QuestionMessage{Person: channel + ":" + id}, false, elsewhere)
+	must(err)
 	must(s.Complete(ctx, run.ID, domain.Completion{State: domain.RunDone, Items: []domain.OutboxItem{{To: to, Text: "Answer" + word}}}))
 	_, err = s.PutState(ctx, "todo", "list:"+channel+":"+id, []byte("State"+word), nil)
 	must(err)

@@ -116,6 +116,31 @@ func TestPurgeTakesManyRowsInSmallSteps(t *testing.T) {
 	}
 }
 
+func TestPurgeOfQuestions(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("anna", 1))
+	run := b.claim(t)
+	for _, id := range []string{"AAAAA", "BBBBB"} {
+		q := question(id)
+		q.Digest = id
+		if _, err := b.Ask(b.ctx, run.ID, q, item("anna", "May I?")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := b.Settle(b.ctx, "AAAAA", domain.QuestionExpired, nil, "Over"); err != nil {
+		t.Fatal(err)
+	}
+	b.clock.Advance(31 * 24 * time.Hour)
+	b.purge(t)
+	for _, table := range []string{"questions", "question_messages"} {
+		var n int
+		if err := raw(t, b.path).QueryRow("SELECT COUNT(*) FROM " + table).Scan(&n); n != 1 || err != nil {
+			t.Errorf("%s has %d rows, %v; want that of the open question", table, n, err)
+		}
+	}
+}
+
 func TestPurgeForgetsMedia(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

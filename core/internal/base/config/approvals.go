@@ -11,8 +11,8 @@ import (
 
 // Approvals configures who is asked what Claude asks, besides the chat of its turn.
 type Approvals struct {
-	// To lists who is asked in their direct chats, in order: persons as channel:user, or sets of them. Empty (default): the owners,
-	// if nobody in the chat of the turn may answer.
+	// To lists who is asked in their direct chats, in order: persons as channel:user, or sets of them. Empty (default): the owners
+	// one after another, if nobody in the chat of the turn may answer.
 	To            []string
 	EscalateAfter time.Duration // until the next of them is asked too; default 2 minutes; zero: all are asked at once
 }
@@ -71,6 +71,17 @@ func (c *Config) Decides(person string) bool {
 	channel, _, _ := strings.Cut(person, ":")
 	access := c.For(channel).Access
 	return slices.Contains(access.Owners, person) || slices.Contains(access.Approvers, person)
+}
+
+// Identity returns the name that identity_links give a person; one that they do not name is their own.
+func (c *Config) Identity(person string) string {
+	channel, _, _ := strings.Cut(person, ":")
+	for name, users := range c.For(channel).Session.IdentityLinks {
+		if slices.Contains(users, person) {
+			return name
+		}
+	}
+	return person
 }
 
 // Asked returns the people whom an entry of Approvals.To stands for, as channel:user.

@@ -98,6 +98,14 @@ func Lasting(whose string, rules []string) string {
 	return said + ": " + strings.Join(shown, ", ")
 }
 
+// PersonIn names the person of a question's turn, and the group in which they wrote; both may be empty.
+func PersonIn(person, group string) string {
+	if person == "" || group == "" {
+		return person + group
+	}
+	return person + " in " + group
+}
+
 // WithButtons asks a question whose answers are on buttons, in Markdown.
 func (q Question) WithButtons() string {
 	var b strings.Builder

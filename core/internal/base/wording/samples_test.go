@@ -530,6 +530,7 @@ var groups = []group{
 		{"Chosen", wording.Chosen("Ann", choice.Asked(), "Red")},
 		{"GoingOn", wording.GoingOn("Ann", resume.Line)},
 		{"LeftAlone", wording.LeftAlone("Ann", resume.Line)},
+		{"PersonIn", wording.PersonIn("Anna", "Family")},
 		{"QuestionReminder", wording.QuestionReminder(30*time.Minute, tool.Asked())},
 		{"QuestionExpired", wording.QuestionExpired(time.Hour, tool.Asked())},
 		{"QuestionWithdrawn", wording.QuestionWithdrawn(tool.Asked())},

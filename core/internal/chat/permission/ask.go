@@ -225,9 +225,12 @@ func (d *Approvals) store(
 	return known, err == nil && known.ID == id, err
 }
 
-// compose returns the message that asks a question in a chat, with buttons if the chat has enough of them, else with numbers.
+// compose returns the message that asks a question in a chat, with buttons if the chat has enough of them, else with numbers. A person
+// who is asked elsewhere talks with the agent there, too, so their words must be a reply, as in a group.
 func (d *Approvals) compose(id string, b body, to recipient) (domain.QuestionMessage, []domain.OutboxItem) {
-	b.Kind = to.kind
+	if b.Kind = to.kind; to.person != "" {
+		b.Kind = chat.Group
+	}
 	buttons := layout(id, b.options(), d.options.Conversations.Limits(to.at.Channel, to.kind).Buttons)
 	items := d.options.Conversations.Notice(to.at, to.kind, b.text(id, buttons != nil))
 	items[len(items)-1].Buttons = buttons

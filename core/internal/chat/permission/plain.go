@@ -47,7 +47,7 @@ func (d *Approvals) Asked(ctx context.Context, caller chat.Caller, to chat.Messa
 
 // Answer returns the answer that a text gives, if it is not a command and a question is open. That is a text after its writer
 // announced a reason; a reply to the question's message; or, in a direct chat or addressed to the agent, the number or label
-// of an answer if one question there accepts it, or free text if only a choice is open there. A number gives permission only
+// of an answer if one question there accepts it, or free text if only a choice is open there, which a turn of that chat asks. A number gives permission only
 // in a reply, or if the question was asked with numbers: where there are buttons, Claude may have asked for a number in its
 // text. Other words never give permission.
 func (a Asked) Answer(text string, addressed bool) (id, answer string, ok bool) {
@@ -69,14 +69,14 @@ func (a Asked) Answer(text string, addressed bool) (id, answer string, ok bool) 
 			continue
 		}
 		open = append(open, q)
-		if (q.body.personal() || q.numbered) && a.may[q.row.ID] {
+		if (q.body.personal() && !q.elsewhere || q.numbered) && a.may[q.row.ID] {
 			takes = append(takes, q)
 		}
 	}
 	if len(takes) != 1 {
 		return "", "", false
 	}
-	answer, ok = takes[0].bare(text, len(open) == 1)
+	answer, ok = takes[0].bare(text, len(open) == 1 && !takes[0].elsewhere)
 	return takes[0].row.ID, answer, ok
 }
 
@@ -121,7 +121,7 @@ func (d *Approvals) openAt(ctx context.Context, caller chat.Caller) (open []ques
 	var since time.Time // the latest comes first
 	for _, q := range readAll(rows) {
 		if here := slices.IndexFunc(q.row.Messages, func(m domain.QuestionMessage) bool { return asksIn(m.To, caller) }); here >= 0 {
-			q.numbered = q.row.Messages[here].Numbered
+			q.numbered, q.elsewhere = q.row.Messages[here].Numbered, q.row.Messages[here].Person != ""
 			open = append(open, q)
 		}
 		for _, p := range q.body.Reasons {

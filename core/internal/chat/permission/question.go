@@ -20,7 +20,8 @@ type question struct {
 	row  domain.Question
 	body body
 
-	numbered bool // where a person writes, it has numbers in place of buttons
+	// Where a person writes, its message has numbers in place of buttons; it is in their direct chat, and of a turn of another chat.
+	numbered, elsewhere bool
 }
 
 func read(row domain.Question) question {

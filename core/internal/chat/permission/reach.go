@@ -61,40 +61,41 @@ func (d *Approvals) next(ctx context.Context, run *conversation.Run, row domain.
 	c := d.options.Conversations.Config()
 	entries := c.Approvals.To
 	if len(entries) == 0 && !d.answerable(ctx, run, b) {
-		entries = []string{config.ToOwners}
+		entries = c.Asked(config.ToOwners) // one after another
 	}
-	turn, begun, lost := 0, row.CreatedAt, len(row.Messages) > 0 && row.Lost()
+	turn, lost, most := 0, len(row.Messages) > 0 && row.Lost(), maxPeople
 	if d.asksHere(ctx, run, b) {
 		turn++
 	}
-	var s step
-	people := []string{nameOf(run.Caller)} // who need not be asked any more
-	most := maxPeople
+	var known []string // the people who need not be asked any more, by their identities
+	for _, id := range run.Caller.Sender.IDs() {
+		known = append(known, c.Identity(run.Caller.Address.Channel+":"+string(id)))
+	}
 	for _, m := range row.Messages {
-		if m.Person != "" {
-			most--
+		if m.Person == "" {
+			continue
+		}
+		if most--; !m.Lost {
+			known = append(known, c.Identity(m.Person))
 		}
 	}
+	var s step
 	for _, entry := range entries {
 		var list []recipient
-		waits := false
+		asked := false
 		for _, person := range c.Asked(entry) {
-			if slices.Contains(people, person) {
-				continue
+			at, running := d.options.Owners.Direct(ctx, person)
+			there := func(m domain.QuestionMessage) bool { return m.Person == person || unthreaded(m.To) == at }
+			switch i := slices.IndexFunc(row.Messages, there); {
+			case i >= 0:
+				asked = asked || row.Messages[i].Person != ""
+			case running && most > 0 && !slices.Contains(known, c.Identity(person)):
+				most--
+				known, list = append(known, c.Identity(person)), append(list, recipient{person, at, chat.Direct})
 			}
-			if slices.ContainsFunc(row.Messages, func(m domain.QuestionMessage) bool { return m.Person == person }) {
-				people, waits = append(people, person), true
-				continue
-			}
-			at, ok := d.options.Owners.Direct(ctx, person)
-			if !ok || most <= 0 || slices.ContainsFunc(row.Messages, func(m domain.QuestionMessage) bool { return unthreaded(m.To) == at }) {
-				continue
-			}
-			most--
-			people, list = append(people, person), append(list, recipient{person, at, chat.Direct})
 		}
-		when := begun.Add(time.Duration(turn) * c.Approvals.EscalateAfter)
-		if waits || len(list) > 0 {
+		when := row.CreatedAt.Add(time.Duration(turn) * c.Approvals.EscalateAfter)
+		if asked || len(list) > 0 {
 			turn++
 		}
 		switch {
@@ -114,11 +115,15 @@ func (d *Approvals) pursue(ctx context.Context, run *conversation.Run, row domai
 	next := d.next(ctx, run, row, b)
 	b = read(row).body
 	if b.For == "" {
-		b.For = run.Head.Message.Sender.Name()
+		m := run.Head.Message
+		b.For = wording.PersonIn(m.Sender.Name(), m.Chat.Title)
 	}
 	for i, to := range next.due {
 		message, items := d.compose(row.ID, b, to)
 		_, err := d.options.Store.AskAlso(ctx, run.ID, row.ID, message, next.further || i < len(next.due)-1, items...)
+		if err != nil && ctx.Err() != nil {
+			return again
+		}
 		if err != nil {
 			d.log.Warn("one more person could not be asked", "question", row.ID, "session", row.Session, "person", to.person, "error", err)
 			return again

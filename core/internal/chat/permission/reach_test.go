@@ -20,15 +20,22 @@ import (
 // people is a config with two owners and an approver.
 func people(to []string, escalateAfter time.Duration) *config.Config {
 	return &config.Config{
-		Settings:  config.Settings{Access: config.Access{Owners: []string{"tg:owner", "tg:olga", "irc:away"}, Approvers: []string{"tg:ann"}}},
+		Settings:  config.Settings{Access: config.Access{Owners: []string{"tg:owner", "tg:olga", "irc:away"}, Approvers: []string{"tg:ann", "tg:annie"}}, Session: config.Session{IdentityLinks: map[string][]string{"Ann": {"tg:annie", "tg:ann"}}}},
 		Approvals: config.Approvals{To: to, EscalateAfter: escalateAfter},
 	}
 }
 
 func groupRun(user string, authority chat.Authority) *conversation.Run {
 	run := runOf(user, authority)
-	run.Head.Message.Chat = chat.Chat{ID: "group", Kind: chat.Group}
+	run.Head.Message.Chat = chat.Chat{ID: "group", Title: "Family", Kind: chat.Group}
 	run.Caller.Address, run.Caller.Kind = group, chat.Group
+	return run
+}
+
+// nobodys is a turn in an owner's chat that no person has begun.
+func nobodys() *conversation.Run {
+	run := runOf("owner", chat.Owner)
+	run.Head.Message.Sender, run.Caller.Sender = chat.Sender{}, chat.Sender{}
 	return run
 }
 
@@ -43,15 +50,18 @@ func TestQuestionsFindSomebody(t *testing.T) {
 		q     agent.Question
 		want  string // chats, each with the minute in which it is asked
 	}{
-		"a guest, by default":                 {nil, 2 * time.Minute, runOf("guest", chat.Authorised), ls, "owner 0, olga 0"},
+		"a guest, by default":                 {nil, 2 * time.Minute, runOf("guest", chat.Authorised), ls, "owner 0, olga 2"},
 		"an owner, by default":                {nil, 2 * time.Minute, runOf("owner", chat.Owner), ls, "owner 0"},
 		"a guest's choice, by default":        {nil, 2 * time.Minute, runOf("guest", chat.Authorised), colour, "guest 0"},
-		"a guest in a group, by default":      {nil, 2 * time.Minute, groupRun("guest", chat.Other), ls, "group 0, owner 2, olga 2"},
+		"a guest in a group, by default":      {nil, 2 * time.Minute, groupRun("guest", chat.Other), ls, "group 0, owner 2, olga 4"},
 		"an owner in a group, by default":     {nil, 2 * time.Minute, groupRun("owner", chat.Owner), ls, "group 0"},
 		"an owner":                            {[]string{"owners"}, 2 * time.Minute, runOf("owner", chat.Owner), ls, "owner 0, olga 2"},
+		"a heartbeat":                         {[]string{"owners"}, 2 * time.Minute, nobodys(), ls, "owner 0, olga 2"},
 		"a guest's choice":                    {[]string{"owners"}, 2 * time.Minute, runOf("guest", chat.Authorised), colour, "guest 0, owner 2, olga 2"},
 		"a guest, one after another":          {[]string{"tg:olga", "approvers", "owners"}, 5 * time.Minute, runOf("guest", chat.Authorised), ls, "olga 0, ann 5, owner 10"},
 		"an owner, one after another":         {[]string{"approvers", "tg:olga"}, 5 * time.Minute, runOf("owner", chat.Owner), ls, "owner 0, ann 5, olga 10"},
+		"a guest, and all owners at once":     {[]string{"owners"}, 2 * time.Minute, runOf("guest", chat.Authorised), ls, "owner 0, olga 0"},
+		"somebody with several names":         {[]string{"tg:ann", "tg:annie", "owners"}, 2 * time.Minute, runOf("guest", chat.Authorised), ls, "ann 0, owner 2, olga 2"},
 		"an owner in a group, and the others": {[]string{"owners", "approvers"}, 5 * time.Minute, groupRun("owner", chat.Owner), ls, "group 0, olga 5, ann 10"},
 		"all at once":                         {[]string{"owners", "approvers"}, 0, groupRun("guest", chat.Other), ls, "group 0, owner 0, olga 0, ann 0"},
 		"whose channel does not run":          {[]string{"irc:away", "tg:olga"}, 5 * time.Minute, runOf("guest", chat.Authorised), ls, "olga 0"},
@@ -88,7 +98,7 @@ func TestTheFirstOfSeveralAnswers(t *testing.T) {
 		id, decided, _ := asked(t, d, r, groupRun("guest", chat.Other), ls)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if len(r.asked) != 3 || r.asked[2].To.Chat != "olga" || !strings.HasPrefix(r.asked[2].Text, "**Claude, working for `Anna_guest`, asks to use Bash.**") || len(r.asked[2].Buttons) == 0 {
+		if len(r.asked) != 3 || r.asked[2].To.Chat != "olga" || !strings.HasPrefix(r.asked[2].Text, "**Claude, working for `Anna_guest in Family`, asks to use Bash.**") || len(r.asked[2].Buttons) == 0 {
 			t.Fatalf("asked are %+v", r.asked)
 		}
 		said, _, err := d.Answer(t.Context(), caller("olga", chat.Owner), id, "once")
@@ -131,6 +141,44 @@ func TestCopiesAreAnsweredByWords(t *testing.T) {
 			t.Error("a reply:", got, answer, ok, err)
 		}
 	})
+}
+
+// Words of a person who is asked about another conversation are for their own one, unless they reply to the question.
+// Behaviour: ask-words, ask-others.
+func TestWordsBelongToOnesOwnConversation(t *testing.T) {
+	t.Parallel()
+	for text, buttons := range map[string]chat.ButtonLimits{
+		"Or reply to this with your own words": {Rows: 8, Columns: 3}, "Answer in a reply to this with a number": {},
+	} {
+		words := []string{"What is the weather?", "Red"}
+		if buttons.Rows == 0 {
+			words = words[:1] // an answer may be named where there are no buttons
+		}
+		synctest.Test(t, func(t *testing.T) {
+			r := newFixture()
+			r.buttons = buttons
+			r.config = people([]string{"tg:olga"}, time.Minute)
+			d := r.desk(t)
+			id, _, _ := asked(t, d, r, runOf("guest", chat.Authorised), colour)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if len(r.asked) != 2 || !strings.Contains(r.asked[1].Text, text) {
+				t.Fatalf("asked are %+v", r.asked)
+			}
+			for _, text := range words {
+				if _, answer, ok := reading(t, d, caller("olga", chat.Owner), text); ok {
+					t.Errorf("%q is the answer %q", text, answer)
+				}
+				if _, _, ok := reading(t, d, caller("guest", chat.Authorised), text); !ok {
+					t.Errorf("%q of whose turn it is answers nothing", text)
+				}
+			}
+			reply := domain.Message{Text: "Green", ReplyTo: &chat.Quote{ID: "m2"}}
+			if got, answer, ok, err := answerOf(t.Context(), d, caller("olga", chat.Owner), reply, true); got != id || answer != "Green" || !ok || err != nil {
+				t.Error("a reply:", got, answer, ok, err)
+			}
+		})
+	}
 }
 
 // A restart asks nobody twice, and whose time has come while the host was away is asked at once.
