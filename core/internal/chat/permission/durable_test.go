@@ -3,17 +3,21 @@ package permission_test
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/store/storetest"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -26,6 +30,12 @@ type process struct {
 // start opens the store of the process before.
 func start(t *testing.T, path string) process {
 	t.Helper()
+	return startWith(t, path, nil)
+}
+
+// startWith is start with a config; nil: that of a fixture.
+func startWith(t *testing.T, path string, c *config.Config) process {
+	t.Helper()
 	s, err := store.Open(t.Context(), path, store.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -35,6 +45,7 @@ func start(t *testing.T, path string) process {
 		t.Fatal(err)
 	}
 	r := newFixture()
+	r.config = c
 	options := r.options(t, s, dispatch.New(s, dispatch.Options{}, hclog.NewNullLogger()))
 	p := process{store: s, Approvals: permission.New(options, hclog.NewNullLogger())}
 	if err := p.Recover(t.Context()); err != nil {
@@ -159,5 +170,74 @@ func TestEachStepSurvivesARestart(t *testing.T) {
 	ends.open(t, 0)
 	if got := ends.Ask(t.Context(), run, ls); !got.Allow {
 		t.Errorf("what is always allowed: %+v", got)
+	}
+}
+
+// Each person gets one message of a question, however often the host starts again. The last process has another config, which names one
+// more.
+// Behaviour: ask-others, ask-durable.
+func TestNobodyIsAskedTwice(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "clawhost.db")
+	first := startWith(t, path, people([]string{"owners"}, 0))
+	inbound := domain.Inbound{EventID: "1", Session: "s", Lane: domain.TurnLane, Message: runOf("guest", chat.Authorised).Head.Message}
+	if _, err := first.store.Accept(t.Context(), inbound); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.store.Close()
+
+	asked := func(p process, want ...chat.ID) {
+		t.Helper()
+		patient, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		var got []chat.ID
+		for len(got) < len(want) {
+			select {
+			case <-tick.C:
+			case <-patient.Done():
+				t.Fatalf("asked are %v, want %v", got, want)
+			}
+			got = nil
+			list, err := p.store.Questions(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, q := range list {
+				for _, m := range q.Messages {
+					got = append(got, m.To.Chat)
+				}
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	for range 2 {
+		p := startWith(t, path, people([]string{"owners"}, 0))
+		decided, end := p.begin(t, p.claim(t), ls)
+		asked(p, "owner", "olga")
+		end(agent.ErrShutdown)
+		receive(t, decided)
+		_ = p.store.Close()
+	}
+	last := startWith(t, path, people([]string{"approvers", "owners"}, 0))
+	decided, _ := last.begin(t, last.claim(t), ls)
+	asked(last, "owner", "olga", "ann")
+	var sent []string
+	for _, item := range storetest.Sent(t, last.store, "tg") {
+		sent = append(sent, string(item.To.Chat))
+	}
+	slices.Sort(sent)
+	if diff := cmp.Diff([]string{"ann", "guest", "olga", "owner"}, sent); diff != "" { // the guest is told that somebody is asked
+		t.Error(diff)
+	}
+	olga := caller("olga", chat.Owner)
+	if reply, _, err := last.Answer(t.Context(), olga, last.open(t, 1)[0].ID, "once"); reply != "" || err != nil {
+		t.Fatal(reply, err)
+	}
+	if got := receive(t, decided); !got.Allow {
+		t.Errorf("%+v", got)
 	}
 }
