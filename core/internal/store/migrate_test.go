@@ -132,6 +132,34 @@ func TestNotesOutliveAnUpgrade(t *testing.T) {
 	}
 }
 
+// A question of a build that knew one message of each is open where it was, with buttons or with numbers.
+func TestQuestionsOutliveAnUpgrade(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "clawhost.db")
+	const columns = `INSERT INTO questions (id, session, claude_session, digest, authority, asker, channel, chat, thread, piece, body, state, created_at, expires_at)
+		VALUES ('%s', 's', 'c', '%[1]s', 3, 'c:a', 'c', 'a', '7', %d, '%s', 'open', 1, 9)`
+	writeOld(
+		t, path, 37, fmt.Sprintf(columns, "AAAAA", 5, `{"about":"tool","numbered":true,"kind":1}`),
+		fmt.Sprintf(columns, "BBBBB", 6, `{"about":"tool","line":"{\"numbered\":true}"}`),
+	)
+	s, err := Open(t.Context(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	to := chat.Address{Channel: "c", Chat: "a", Thread: "7"}
+	got, err := s.OpenQuestions(t.Context(), to, "nobody", "nothing")
+	if err != nil || len(got) != 2 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for i, numbered := range []bool{true, false} {
+		want := domain.QuestionMessage{To: to, Item: int64(5 + i), Numbered: numbered, AskedAt: moment(1)}
+		if len(got[i].Messages) != 1 || got[i].Messages[0] != want {
+			t.Errorf("question %d has the messages %+v, want %+v", i, got[i].Messages, want)
+		}
+	}
+}
+
 // What the messages of a build said in their JSON alone, that steps select them by, is in the columns.
 func TestColumnsOfMessagesOutliveAnUpgrade(t *testing.T) {
 	t.Parallel()
