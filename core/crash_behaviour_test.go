@@ -124,6 +124,50 @@ func late(text string) bool {
 	return strings.HasPrefix(text, wording.QuestionClosed) || strings.HasPrefix(text, wording.NoQuestion)
 }
 
+// settled reports whether a text says how a question ended, which those who were asked learn where messages cannot be edited.
+func settled(text string) bool {
+	return strings.Contains(text, "✅") || strings.Contains(text, " denied: ") || strings.HasPrefix(text, "This answer came too late")
+}
+
+// copied reports whether a text asks an owner about the turn of somebody else.
+func copied(text string) bool {
+	return questionID.MatchString(text) && (choosing.MatchString(text) || strings.Contains(text, ", working for "))
+}
+
+// deputy is an owner who is asked about the turns of others, besides what they write themselves, and refuses some of it.
+type deputy struct {
+	chatty
+
+	asked map[string]bool
+}
+
+func newDeputy() *deputy { return &deputy{asked: map[string]bool{}} }
+
+func (d *deputy) hears(text string) ([]int, []line, error) {
+	switch id := questionID.FindStringSubmatch(text); {
+	case id == nil && (late(text) || settled(text)):
+		return nil, nil, nil
+	case id == nil:
+		return d.chatty.hears(text)
+	case !copied(text) || d.asked[id[1]]:
+		return nil, nil, fmt.Errorf("asked again, or for nothing: %q", text)
+	default:
+		d.asked[id[1]] = true
+		if !asking.MatchString(text) || len(d.asked)%3 != 0 {
+			return nil, nil, nil
+		}
+		return nil, []line{{"no-" + id[1], "/answer " + id[1] + " no"}}, nil
+	}
+}
+
+// problems reports whether nobody has asked them.
+func (d *deputy) problems(int) []string {
+	if len(d.asked) == 0 {
+		return []string{"was never asked"}
+	}
+	return nil
+}
+
 func newAsker(home string) *asker {
 	return &asker{home: home, leaves: map[int]int{}, asked: map[string]bool{}}
 }
@@ -135,6 +179,9 @@ func (*asker) says(n int) string {
 func (*asker) ahead() int { return 1 }
 
 func (a *asker) hears(text string) (answered []int, replies []line, err error) {
+	if copied(text) || settled(text) {
+		return nil, nil, nil
+	}
 	if id := questionID.FindStringSubmatch(text); id != nil {
 		n, err := numberIn(asking, text)
 		if err != nil || a.asked[id[1]] {
@@ -195,6 +242,9 @@ func (*chooser) says(n int) string {
 func (*chooser) ahead() int { return 1 }
 
 func (c *chooser) hears(text string) (answered []int, replies []line, err error) {
+	if settled(text) {
+		return nil, nil, nil
+	}
 	if id := questionID.FindStringSubmatch(text); id != nil {
 		n, err := numberIn(choosing, text)
 		if err != nil || c.asked[id[1]] {

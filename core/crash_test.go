@@ -38,7 +38,7 @@ var crashPoints = slices.Concat([]string{"accepted", "result", "sent", "early", 
 // seldomPoints are those that a host passes where a process starts. It may pass each only once.
 var seldomPoints = []string{"expected", "stocked", "taken"}
 
-// Behaviour: accept-durable, ask-late-words, agent-choose, agent-ask, folder.
+// Behaviour: accept-durable, ask-late-words, ask-others, agent-choose, agent-ask, folder.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	kills := 12
@@ -62,8 +62,12 @@ reply {
   }
 }
 access {
-  owners = ["echo:asker0"]
+  owners = ["echo:asker0", "echo:deputy"]
   dm     = "open"
+}
+approvals {
+  to             = ["owners"]
+  escalate_after = "0"
 }
 agent "app" {
   workspace = "~/app"
@@ -89,7 +93,7 @@ plugin "echo" {
 			t.Fatal(err)
 		}
 	}
-	persons := []*person{newPerson("folders", address, newFolderMover())}
+	persons := []*person{newPerson("folders", address, newFolderMover()), newPerson("deputy", address, newDeputy())}
 	for i := range crashMovers {
 		persons = append(persons, newPerson(fmt.Sprint("mover", i), address, newAgentMover()))
 	}
