@@ -4,6 +4,8 @@ import (
 	"context"
 	"strconv"
 
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
 	"github.com/clawhost/clawhost/sdk/album"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -24,8 +26,12 @@ func (r *receiver) submit(ctx context.Context, updates []received) error {
 		if m := u.Message; u.unreadable == nil && m != nil && m.Chat != nil && m.MigrateToChatID != 0 {
 			r.api.chats.move(strconv.FormatInt(m.Chat.ID, 10), strconv.FormatInt(m.MigrateToChatID, 10))
 		}
-		if u.CallbackQuery != nil {
-			r.answer(ctx, u.CallbackQuery.ID)
+		switch m := u.Message; {
+		case u.unreadable != nil:
+		case u.CallbackQuery != nil: // the button stops spinning
+			r.answer(ctx, "answerCallbackQuery", tgbotapi.Params{"callback_query_id": u.CallbackQuery.ID})
+		case m != nil && m.Chat != nil && m.PinnedMessage != nil && m.From != nil && m.From.ID == r.self.ID: // Telegram's line about the bot's own pin
+			r.answer(ctx, "deleteMessage", tgbotapi.Params{"chat_id": strconv.FormatInt(m.Chat.ID, 10), "message_id": strconv.Itoa(m.MessageID)})
 		}
 	}
 	return nil

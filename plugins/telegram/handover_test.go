@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -76,6 +77,43 @@ func TestAnswersAreBounded(t *testing.T) {
 	_ = stop()
 	if n := len(s.Calls("answerCallbackQuery")); n != maxAnswers {
 		t.Errorf("%d of %d presses were answered at once, want %d", n, presses, maxAnswers)
+	}
+}
+
+// The line by which Telegram says that the bot has pinned a message is removed, and the host does not hear of it. In a group without the
+// right nothing is pinned.
+func TestPinsAreSilent(t *testing.T) {
+	t.Parallel()
+	s, in := telegramtest.New(t), newInbox()
+	s.User(7)
+	s.Group(-200, "group")
+	c := newChannel(t, s)
+	run(t, c, in)
+	receipt, err := c.Send(t.Context(), chat.Outgoing{To: chat.Address{Chat: "7"}, Text: "May I?"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Pin(t.Context(), chat.Address{Chat: "7"}, receipt.IDs[0], true); err != nil {
+		t.Fatal(err)
+	}
+	calls, err := s.AwaitCalls(t.Context(), "deleteMessage", 1)
+	if err != nil || calls[0].Failed || s.PinLines(7) != 0 || !s.Replies(7)[0].Pinned || len(in.events) != 0 {
+		t.Errorf("%+v, %v; %d lines, %+v, events %v", calls, err, s.PinLines(7), s.Replies(7), in.events)
+	}
+	if pins := s.Calls("pinChatMessage"); len(pins) != 1 || pins[0].Params["disable_notification"] != "true" {
+		t.Errorf("%+v", pins)
+	}
+	receipt, err = c.Send(t.Context(), chat.Outgoing{To: chat.Address{Chat: "-200"}, Text: "May I?"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := chat.Address{Chat: "-200"}
+	if f, ok := errors.AsType[*chat.Failure](c.Pin(t.Context(), to, receipt.IDs[0], true)); !ok || f.Reason != chat.Forbidden {
+		t.Errorf("in a group: %v", f)
+	}
+	s.LetPin(-200)
+	if err := c.Pin(t.Context(), to, receipt.IDs[0], true); err != nil {
+		t.Errorf("with the right: %v", err)
 	}
 }
 

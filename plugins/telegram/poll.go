@@ -56,8 +56,8 @@ type receiver struct {
 	slots   chan struct{} // one for each concurrent answer
 }
 
-// maxAnswers limits how many button presses are answered concurrently. With more of them a button keeps spinning for a
-// while.
+// maxAnswers limits how many updates are answered concurrently. With more of them a button keeps spinning for a while, or the line
+// stays that says that the bot has pinned a message.
 const maxAnswers = 16
 
 // run receives until ctx ends or the token is refused.
@@ -203,21 +203,17 @@ func (r *receiver) poll(ctx context.Context, timeout time.Duration) ([]received,
 	return updates, nil
 }
 
-// answer stops the spinning of a pressed button, without waiting. Nothing depends on it.
-func (r *receiver) answer(ctx context.Context, query string) {
+// answer calls a method in answer to an update, without waiting. Nothing depends on it.
+func (r *receiver) answer(ctx context.Context, method string, params tgbotapi.Params) {
 	select {
 	case r.slots <- struct{}{}:
 		r.answers.Go(func() {
 			defer func() { <-r.slots }()
-			r.stopSpinning(ctx, query)
+			if _, err := r.ask(ctx, method, params); err != nil && ctx.Err() == nil {
+				r.log.Debug("an update was not answered", "method", method, "error", err)
+			}
 		})
 	default:
-	}
-}
-
-func (r *receiver) stopSpinning(ctx context.Context, query string) {
-	if _, err := r.ask(ctx, "answerCallbackQuery", tgbotapi.Params{"callback_query_id": query}); err != nil && ctx.Err() == nil {
-		r.log.Debug("a button press was not answered", "error", err)
 	}
 }
 

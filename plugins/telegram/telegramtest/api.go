@@ -343,7 +343,12 @@ func (s *Server) deleteMessage(params map[string]string) response {
 	if !ok {
 		return refusal
 	}
-	m := s.find(c.id, number(params, "message_id", 0))
+	id := number(params, "message_id", 0)
+	if line := slices.Index(c.pinLines, id); line >= 0 {
+		c.pinLines = slices.Delete(c.pinLines, line, line+1)
+		return succeeded(true)
+	}
+	m := s.find(c.id, id)
 	if m == nil {
 		return badRequest("message to delete not found")
 	}

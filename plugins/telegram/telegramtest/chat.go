@@ -60,7 +60,8 @@ type chatState struct {
 	without    string // why the bot cannot write here; empty if it can
 	migratedTo int64
 	admins     []admin
-	pins       bool // the bot has the right to pin messages of a group
+	pins       bool  // the bot has the right to pin messages of a group
+	pinLines   []int // the messages that say that a message was pinned
 }
 
 // User returns the person with an id, who is new to the bot at the first call: their private chat, which has the same

@@ -9,6 +9,13 @@ func (s *Server) LetPin(group int64) {
 	s.mustHave(group).pins = true
 }
 
+// PinLines is how many lines in a chat say that a message was pinned.
+func (s *Server) PinLines(chat int64) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.mustHave(chat).pinLines)
+}
+
 // pinChatMessage pins or unpins a message. That a message was pinned is a message of the chat itself, of which the bot learns, too.
 func (s *Server) pinChatMessage(params map[string]string, pin bool) response {
 	c, refusal, ok := s.chat(params)
@@ -29,6 +36,7 @@ func (s *Server) pinChatMessage(params map[string]string, pin bool) response {
 	m.Pinned = pin
 	if told {
 		s.lastID++
+		c.pinLines = append(c.pinLines, s.lastID)
 		line := &Message{ID: s.lastID, Chat: c.id, Thread: m.Thread, From: s.bot.ID, At: time.Now(), media: map[string]any{"pinned_message": s.messageJSON(m)}}
 		s.push("message", s.messageJSON(line))
 	}
