@@ -37,7 +37,8 @@ func TestAsk(t *testing.T) {
 					return tc.decision
 				})
 				result := r.ask(r.pool(), turn)
-				want := []agent.ToolUse{{Name: "Bash", Summary: "echo asked", Output: tc.output, Failed: tc.failed}}
+				denied := tc.failed && r.config.Env["CLAUDE_STUB_LEGACY"] == "" // an old CLI does not say what was decided
+				want := []agent.ToolUse{{Name: "Bash", Summary: "echo asked", Output: tc.output, Failed: tc.failed, Denied: denied}}
 				if diff := cmp.Diff(want, result.Tools); diff != "" || result.Text != "done" {
 					t.Errorf("answer %q, tools (-want +got):\n%s", result.Text, diff)
 				}

@@ -74,6 +74,23 @@ func TestWhatIsDecidedAboutIsShownAsItIs(t *testing.T) {
 	}
 }
 
+// The page that people are asked to open is shown to the character, and so is what they send.
+// Behaviour: ask-exact, elicit-link.
+func TestFormsAreShownAsTheyAre(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"a_b_c", "*a*", "`a`", "&#97;&amp;", "[a](b)", "![a](b)", "~~a~~", "%3Cscript%3E", "a?b=c&d=e#f", "--", "$(a)", "''"} {
+		link := "https://a.example/" + path
+		q := wording.Question{ID: "ABCDE", About: wording.AboutForm, Form: &wording.Form{Server: "shop", Link: link, Host: "a.example"}}
+		if text, _ := shown(q.WithButtons()); !strings.Contains(text, "\n"+link+"\n") {
+			t.Errorf("%q is shown in %q", link, text)
+		}
+		q.Form = &wording.Form{Server: "shop", Sends: []wording.Sent{{Title: path, Value: path}}}
+		if text, _ := shown(q.WithButtons()); !strings.Contains(text, path+": "+path) {
+			t.Errorf("%q is shown in %q", path, text)
+		}
+	}
+}
+
 // The ID of a person who asks for access cannot pass for another one.
 // Behaviour: ask-exact.
 func TestIDsAreShownAsTheyAre(t *testing.T) {
