@@ -22,6 +22,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
 	"github.com/clawhost/clawhost/core/internal/notice"
+	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/store/storetest"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -44,12 +45,14 @@ type fixture struct {
 	chats      *activity.Chats // which show turns
 	unfinished bool            // a turn was begun and not completed
 	lost       bool            // no message arrives
-	config     *config.Config  // nil: there is one owner
-	unheard    bool            // no one who may decide can be reached
-	shown      func()          // what happens once a question can be seen, before its turn knows
-	meanwhile  func()          // what happens before a question is settled or redrafted the next time
-	taking     func()          // what happens before an answer is taken
-	afterwards func()          // what happens once it is, before anyone is notified
+	opening    sync.Once
+	opened     *store.Store
+	config     *config.Config // nil: there is one owner
+	unheard    bool           // no one who may decide can be reached
+	shown      func()         // what happens once a question can be seen, before its turn knows
+	meanwhile  func()         // what happens before a question is settled or redrafted the next time
+	taking     func()         // what happens before an answer is taken
+	afterwards func()         // what happens once it is, before anyone is notified
 }
 
 func newFixture() *fixture {
@@ -284,9 +287,16 @@ func (r *fixture) options(t *testing.T, s permission.Store, turns *dispatch.Disp
 	conversations := conversation.NewResolver(c, r.plugins(), unmoved{})
 	return permission.Options{
 		Store: s, Dispatcher: turns, Conversations: conversations,
-		Owners: notice.NewOwners(storetest.Open(t), conversations, r.plugins(), hclog.NewNullLogger()),
+		Owners: notice.NewOwners(r.people(t), conversations, r.plugins(), hclog.NewNullLogger()),
 		Chats:  r.chats, Intake: intake{r},
 	}
+}
+
+// people is the store that knows the direct chats of people, one for all desks: to open one takes a while on a busy disk.
+func (r *fixture) people(t *testing.T) *store.Store {
+	t.Helper()
+	r.opening.Do(func() { r.opened = storetest.Open(t) })
+	return r.opened
 }
 
 // plugins are the channel of a fixture, which runs unless no one can be reached.

@@ -451,9 +451,10 @@ func TestTexts(t *testing.T) {
 		for _, limits := range []chat.ButtonLimits{{Rows: 8, Columns: 2, DataBytes: 64}, {}} {
 			r := newFixture()
 			r.buttons = limits
+			d := r.desk(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan agent.Decision, 1)
-			go func() { done <- r.desk(t).Ask(ctx, runOf("owner", chat.Owner), q) }()
+			go func() { done <- d.Ask(ctx, runOf("owner", chat.Owner), q) }()
 			id := r.next(t)
 			cancel()
 			receive(t, done)

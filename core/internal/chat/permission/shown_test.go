@@ -21,10 +21,11 @@ func TestNothingIsHidden(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := newFixture()
+		d := r.desk(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan agent.Decision, 1)
 		go func() {
-			done <- r.desk(t).Ask(ctx, runOf("owner", chat.Owner), agent.Question{Tool: tool, Input: encoded, Description: "Say hello"})
+			done <- d.Ask(ctx, runOf("owner", chat.Owner), agent.Question{Tool: tool, Input: encoded, Description: "Say hello"})
 		}()
 		r.next(t)
 		cancel()
