@@ -45,6 +45,15 @@ plugin "memory" {
   }
 }
 
+plugin "schedule" {
+  enabled = false
+  grants  = ["webchat"] # the channels in whose chats it may write at set times
+  config {
+    timezone = "local"
+    on_miss  = "ask" # a turn whose time passed while the host was down: run, ask or skip
+  }
+}
+
 plugin "telegram" {
   enabled = false
   config {

@@ -33,6 +33,7 @@ var binaries = map[string]string{
 	"clawhost-webchat":  "plugins/webchat",
 	"clawhost-memory":   "plugins/memory",
 	"clawhost-webhook":  "plugins/webhook",
+	"clawhost-schedule": "plugins/schedule",
 	"clawhost-dice":     "examples/dice",
 	"clawhost-clock":    "examples/clock",
 	"clawhost-todo":     "examples/todo",

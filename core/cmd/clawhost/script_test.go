@@ -172,7 +172,7 @@ func goCaches(ctx context.Context) ([]string, error) {
 
 // packages are those whose binaries the tests run.
 var packages = []string{
-	"plugins/discord", "plugins/telegram", "plugins/webchat", "plugins/memory", "plugins/webhook", "examples/echo", "examples/dice", "examples/clock", "examples/todo",
+	"plugins/discord", "plugins/telegram", "plugins/webchat", "plugins/memory", "plugins/webhook", "plugins/schedule", "examples/echo", "examples/dice", "examples/clock", "examples/todo",
 }
 
 // plugins puts the plugins' binaries next to clawhost's, where a config without plugin_dir looks for them, once for all tests. It returns

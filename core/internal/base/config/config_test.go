@@ -53,7 +53,7 @@ func TestShippedFile(t *testing.T) {
 	for _, p := range c.Plugins {
 		running[p.Label] = p.Enabled
 	}
-	if diff := cmp.Diff(map[string]bool{"webchat": true, "memory": true, "telegram": false, "whatsapp": false, "discord": false}, running); diff != "" {
+	if diff := cmp.Diff(map[string]bool{"webchat": true, "memory": true, "schedule": false, "telegram": false, "whatsapp": false, "discord": false}, running); diff != "" {
 		t.Errorf("plugins (-want +got):\n%s", diff)
 	}
 	if c.StateDir != "/home/u/.local/state/clawhost" || c.Agent.Workspace != "/home/u/claw" {

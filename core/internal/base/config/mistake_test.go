@@ -116,10 +116,8 @@ F:8:12: Unsuitable value; reply.typing must be "never", "instant", "thinking" or
 `,
 		},
 		{
-			"what is planned", "schedule \"daily\" {}\ncron {}\n", `
-F:1:1: Not supported yet; This version does not support schedule; remove it.
-    schedule "daily" {}
-F:2:1: Unknown block; The file has no block "cron".
+			"a block that does not exist", "cron {}\n", `
+F:1:1: Unknown block; The file has no block "cron".
     cron …
 `,
 		},

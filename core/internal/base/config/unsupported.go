@@ -24,7 +24,6 @@ type gap struct {
 var unsupported = []gap{
 	{name: "store.driver", is: []string{`"sqlite"`}, later: []string{"postgres"}},
 	{name: "store.dsn"},
-	{name: "schedule"},
 }
 
 // gapAt returns the gap of an argument, if it has one.

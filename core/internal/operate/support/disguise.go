@@ -29,7 +29,7 @@ type disguise struct {
 }
 
 // shipped are the plugins whose labels say nothing about anybody.
-var shipped = []string{"discord", "memory", "telegram", "webchat", "webhook", "whatsapp"}
+var shipped = []string{"discord", "memory", "schedule", "telegram", "webchat", "webhook", "whatsapp"}
 
 // terms are words of errors that are not in the manual's sentences.
 const terms = "accept addr allocate bind broken certificate chdir chmod closed connect connection context copy database deadline decode desc dial dns " +
