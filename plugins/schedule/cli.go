@@ -66,9 +66,6 @@ func (s *schedules) RunCLI(ctx context.Context, call sdk.CLICall) (sdk.CLIResult
 	if refused, ok := errors.AsType[refusal](err); ok {
 		return sdk.CLIResult{Stderr: plain(string(refused)) + "\n", Code: 1}, nil
 	}
-	if err == nil && reply.Text == "" {
-		reply.Text = fmt.Sprintf("Schedule %d has sent its text.", id)
-	}
 	return sdk.CLIResult{Stdout: plain(reply.Text) + "\n"}, err
 }
 

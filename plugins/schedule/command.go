@@ -30,6 +30,9 @@ func (s *schedules) ReplyCommand(ctx context.Context, call sdk.CommandCall) (rep
 	if refused, ok := errors.AsType[refusal](err); ok {
 		return sdk.Reply{Text: string(refused)}, nil
 	}
+	if errors.Is(err, errors.ErrUnsupported) {
+		return sdk.Reply{Text: "This host is too old for schedules: the operator must update it."}, nil
+	}
 	return reply, err
 }
 
@@ -165,7 +168,11 @@ func (s *schedules) command(ctx context.Context, call sdk.CommandCall) (sdk.Repl
 	if !mayChange(call.Caller, k.value) {
 		return sdk.Reply{}, refusal(fmt.Sprintf("Schedule %d is %s's. Only they and owners may change it.", id, k.value.Person.Name))
 	}
-	return s.change(ctx, k, action, args[2:])
+	reply, err := s.change(ctx, k, action, args[2:])
+	if reply.Text == sentText(id) && k.value.sameChat(call.Caller) {
+		reply.Text = "" // the text is there
+	}
+	return reply, err
 }
 
 // sees reports whether a caller may see a schedule: who is in its chat, and owners in their direct chats.
@@ -269,10 +276,18 @@ func (s *schedules) runNow(ctx context.Context, k *keyed[row], more []string) (s
 		signal(s.broken)
 		return sdk.Reply{}, err
 	}
-	if k.value.Ask {
-		return sdk.Reply{Text: fmt.Sprintf("Schedule %d runs now.", k.value.ID)}, nil
+	id, last := k.value.ID, entry{}
+	if n := len(k.value.History); n > 0 {
+		last = k.value.History[n-1]
 	}
-	return sdk.Reply{}, nil // the text is the reply
+	switch {
+	case k.value.Run == nil && last.Outcome == failed:
+		return sdk.Reply{}, refusal(fmt.Sprintf("Schedule %d has failed: %s", id, last.Detail))
+	case k.value.Ask:
+		return sdk.Reply{Text: fmt.Sprintf("Schedule %d runs now.", id)}, nil
+	default:
+		return sdk.Reply{Text: sentText(id)}, nil
+	}
 }
 
 // is reports whether a question is open, and is the one about the due time that a button has, if it has one.

@@ -375,6 +375,13 @@ func TestWithoutAGrant(t *testing.T) {
 	if len(w.memory.state)+len(w.memory.wakeUps) > 0 {
 		t.Errorf("kept is %q, and %v", w.memory.state, w.memory.wakeUps)
 	}
+	w.memory.closed = ""
+	w.says("remind 18:30 tea")
+	w.memory.closed = anna.Address.Channel
+	if text, _ := w.says("schedule run 1"); !strings.Contains(text, "Schedule 1 has failed: the operator must add") {
+		t.Errorf("a run that fails at once: %q", text)
+	}
+	w.says("schedule delete 1")
 	// A grant that is taken back fails the runs, and after some of them pauses the schedule.
 	w.memory.closed = ""
 	if text, ok := w.says("every day 18:30 send: tea"); !ok {
@@ -382,12 +389,12 @@ func TestWithoutAGrant(t *testing.T) {
 	}
 	w.memory.closed = anna.Address.Channel
 	for range maxFailures {
-		now = w.memory.wakeUps["1"]
-		if err := w.plugin.WakeUp(w.ctx, sdk.WakeUp{Key: "1", At: now}); err != nil {
+		now = w.memory.wakeUps["2"]
+		if err := w.plugin.WakeUp(w.ctx, sdk.WakeUp{Key: "2", At: now}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r := w.plugin.all[1].value
+	r := w.plugin.all[2].value
 	if r.Paused != byFailures || r.Tell != "" || !strings.Contains(r.History[0].Detail, `grants = ["test"]`) {
 		t.Errorf("the schedule is %+v", r)
 	}

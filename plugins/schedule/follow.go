@@ -173,7 +173,7 @@ func (s *schedules) follow(ctx context.Context, id int) {
 		s.mu.Unlock()
 		signal(s.work) // another run may have begun meanwhile
 	}()
-	err := retry(ctx, func() error {
+	_ = retry(ctx, func() error { // its error is that ctx has ended
 		s.mu.Lock()
 		k := s.all[id]
 		if k == nil || k.value.Run == nil {
@@ -184,6 +184,9 @@ func (s *schedules) follow(ctx context.Context, id int) {
 		s.mu.Unlock()
 		_, err := s.env.Turns.Run(ctx, turn)
 		if _, ended := errors.AsType[*sdk.TurnError](err); err != nil && !ended && !permanent(err) {
+			if ctx.Err() == nil {
+				s.log.Warn("the end of a turn is not known yet; this is tried again", "schedule", id, "error", err)
+			}
 			return err
 		}
 		s.mu.Lock()
@@ -196,9 +199,6 @@ func (s *schedules) follow(ctx context.Context, id int) {
 		}
 		return s.finish(ctx, k)
 	})
-	if err != nil && ctx.Err() == nil {
-		s.log.Warn("the end of a turn is not known", "schedule", id, "error", err)
-	}
 }
 
 // finish does what is left to do after a run, if the schedule is still there. The lock is held.

@@ -248,6 +248,8 @@ func (r row) chatName() string {
 	return name
 }
 
+func sentText(id int) string { return fmt.Sprintf("Schedule %d has sent its text.", id) }
+
 func conversationWords(r row) string {
 	if r.Own {
 		return fmt.Sprintf("Each run of schedule %d is in a conversation of its own. To change that: /schedule own %[1]d off", r.ID)

@@ -458,13 +458,19 @@ func TestChangeASchedule(t *testing.T) {
 	if got := r.posts(); len(got) != 1 || got[0] != "⏰ tea" {
 		t.Errorf("sent is %q", got)
 	}
+	if got := r.says(anna, "/schedule run 2"); got.Text != "" {
+		t.Errorf("below the text is a reply: %q", got.Text)
+	}
+	r.says(bob, "/remind tomorrow 18:00 cake")
+	r.gets(anna, "/schedule run 3", "Schedule 3 has sent its text.") // in another chat
+	r.gets(anna, "/schedule delete 3", "Deleted")
 	r.gets(anna, "/schedule pause 2", "is paused")
 	reply := r.gets(anna, "/schedule pause 2", "is paused")
 	if reply.Buttons[0][0].Data != "/schedule resume 2" {
 		t.Errorf("the buttons are %+v", reply.Buttons)
 	}
 	r.until(thursday().Add(time.Hour))
-	if got := r.posts(); len(got) != 1 {
+	if got := r.posts(); len(got) != 2 {
 		t.Errorf("while it is paused it sends %q", got)
 	}
 	r.gets(anna, "/schedule resume 2", "The time of schedule 2 has passed.")
@@ -472,7 +478,7 @@ func TestChangeASchedule(t *testing.T) {
 	for _, line := range []string{"/remind tomorrow 8:00 x", "/remind tomorrow 9:00 x", "/remind tomorrow 10:00 x"} {
 		r.says(anna, line)
 	}
-	if got := strings.Join(labels(r.gets(anna, "/schedule", "5 schedules").Buttons), ","); got != "1,2,3,4,5" {
+	if got := strings.Join(labels(r.gets(anna, "/schedule", "5 schedules").Buttons), ","); got != "1,2,4,5,6" {
 		t.Errorf("the buttons of many are %q", got)
 	}
 	for line, want := range map[string]string{
