@@ -62,7 +62,7 @@ func (s *schedules) RunCLI(ctx context.Context, call sdk.CLICall) (sdk.CLIResult
 	case action == "history":
 		return sdk.CLIResult{Stdout: plain(strings.TrimSpace(s.history(k.value))) + "\n"}, nil
 	}
-	reply, err := s.change(ctx, k, action, nil)
+	reply, err := s.change(ctx, k, "", action, nil)
 	if refused, ok := errors.AsType[refusal](err); ok {
 		return sdk.CLIResult{Stderr: plain(string(refused)) + "\n", Code: 1}, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -50,7 +51,10 @@ func (s *schedules) create(ctx context.Context, call sdk.CommandCall) (sdk.Reply
 	if strings.TrimSpace(call.Args) == "" {
 		return sdk.Reply{}, refusal(help)
 	}
-	now := s.clock()
+	now, err := s.first(ctx, call)
+	if err != nil {
+		return sdk.Reply{}, err
+	}
 	when, text, err := parseWhen(text, now, s.zone)
 	if err != nil {
 		return sdk.Reply{}, refusal(upper(err.Error()) + ".\n" + help)
@@ -76,14 +80,27 @@ func (s *schedules) create(ctx context.Context, call sdk.CommandCall) (sdk.Reply
 	if err := s.admit(ctx, r); err != nil {
 		return sdk.Reply{}, err
 	}
-	if r.ID, err = number(ctx, s.env.State); err != nil {
+	if r.ID, err = number(ctx, s.env.State, call.ID, now); err != nil {
 		return sdk.Reply{}, err
+	}
+	if k := s.all[r.ID]; k != nil {
+		return s.confirm(k.value), nil // the call is repeated
 	}
 	k, err := s.add(ctx, r)
 	if err != nil {
 		return sdk.Reply{}, err
 	}
 	return s.confirm(k.value), nil
+}
+
+// first returns when a call was made first. So a call that is repeated makes a schedule with the same due times, whose runs have the same
+// keys, even if the first one has ended and was deleted.
+func (s *schedules) first(ctx context.Context, call sdk.CommandCall) (time.Time, error) {
+	c, _, err := readCounter(ctx, s.env.State)
+	if known, ok := c.counted(call.ID); ok {
+		return known.At.In(s.zone), err
+	}
+	return s.clock(), err
 }
 
 // belongsTo makes a schedule one of the caller's chat and person. In a group the words of a person who is not an owner run as a
@@ -168,7 +185,7 @@ func (s *schedules) command(ctx context.Context, call sdk.CommandCall) (sdk.Repl
 	if !mayChange(call.Caller, k.value) {
 		return sdk.Reply{}, refusal(fmt.Sprintf("Schedule %d is %s's. Only they and owners may change it.", id, k.value.Person.Name))
 	}
-	reply, err := s.change(ctx, k, action, args[2:])
+	reply, err := s.change(ctx, k, call.ID, action, args[2:])
 	if reply.Text == sentText(id) && k.value.sameChat(call.Caller) {
 		reply.Text = "" // the text is there
 	}
@@ -187,7 +204,7 @@ func mayChange(c chat.Caller, r row) bool {
 }
 
 // change does what a person wants with a schedule. The lock is held.
-func (s *schedules) change(ctx context.Context, k *keyed[row], action string, more []string) (sdk.Reply, error) {
+func (s *schedules) change(ctx context.Context, k *keyed[row], call, action string, more []string) (sdk.Reply, error) {
 	id := k.value.ID
 	switch action {
 	case "pause":
@@ -202,7 +219,7 @@ func (s *schedules) change(ctx context.Context, k *keyed[row], action string, mo
 	case "resume":
 		return s.resume(ctx, k)
 	case "run":
-		return s.runNow(ctx, k, more)
+		return s.runNow(ctx, k, call, more)
 	case "skip":
 		return s.skip(ctx, k, more)
 	case "own":
@@ -250,13 +267,17 @@ func (s *schedules) resume(ctx context.Context, k *keyed[row]) (sdk.Reply, error
 }
 
 // runNow runs a schedule. With a due time it is the answer to the question about it. The lock is held.
-func (s *schedules) runNow(ctx context.Context, k *keyed[row], more []string) (sdk.Reply, error) {
+func (s *schedules) runNow(ctx context.Context, k *keyed[row], call string, more []string) (sdk.Reply, error) {
 	now := s.clock()
 	if k.value.Run != nil {
 		return sdk.Reply{}, refusal(fmt.Sprintf("Schedule %d is running already.", k.value.ID))
 	}
 	if len(more) > 0 && !k.value.Asked.is(more) {
 		return sdk.Reply{}, refusal("This was answered already.")
+	}
+	this := strconv.FormatInt(s.now().UnixNano(), 10)
+	if call != "" {
+		this = digest(call)
 	}
 	err := s.rows.change(ctx, k, func(r *row) {
 		switch {
@@ -266,7 +287,7 @@ func (s *schedules) runNow(ctx context.Context, k *keyed[row], more []string) (s
 			r.begin(r.Asked.Due, now, true)
 			r.Asked = nil
 		default:
-			r.Run = &run{Key: fmt.Sprintf("schedule:%d:now:%d", r.ID, s.now().UnixNano()), Due: now, At: now}
+			r.Run = &run{Key: fmt.Sprintf("schedule:%d:now:%s", r.ID, this), Due: now, At: now}
 		}
 	})
 	if err != nil {

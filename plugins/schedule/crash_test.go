@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -148,8 +147,9 @@ func (w *world) single() {
 
 // lastNumber is the number of the last schedule.
 func lastNumber(m *memory) int {
-	n, _ := strconv.Atoi(string(m.state[counterKey]))
-	return n
+	var c counter
+	_ = json.Unmarshal(m.state[counterKey], &c)
+	return c.Last
 }
 
 // dues returns what has run, by the schedules' numbers and their due times.
@@ -355,6 +355,92 @@ func endIn(t *testing.T, line string, n int, late, ends bool) {
 		t.Errorf("%s, call %d (late %v, ends %v): left is %+v, next at %v", line, n, late, ends, k, next)
 	}
 	w.process.end()
+}
+
+// A command that the host repeats after a crash makes nothing twice, whichever call was the last before, and also if its text was sent
+// meanwhile.
+// Behaviour: schedule-once.
+func TestACommandThatIsRepeated(t *testing.T) {
+	t.Parallel()
+	for n := 1; n < 12; n++ {
+		for _, sentBefore := range []bool{false, true} {
+			for _, late := range []bool{false, true} {
+				repeat(t, n, sentBefore, late)
+			}
+		}
+	}
+}
+
+// A schedule that is there is not made again: it keeps what it has done.
+// Behaviour: schedule-once.
+func TestACommandThatIsRepeatedLater(t *testing.T) {
+	t.Parallel()
+	w := &world{t: t, memory: newMemory()}
+	w.process = &process{memory: w.memory}
+	now := thursday()
+	var err error
+	if w.plugin, w.ctx, err = w.process.start(t.Context(), config{Timezone: "utc", OnMiss: missAsk}, func() time.Time { return now }); err != nil {
+		t.Fatal(err)
+	}
+	call := sdk.CommandCall{ID: "tg:1", Name: "every", Args: "2h send: tea", Caller: anna}
+	for i := range 2 {
+		reply, err := w.plugin.ReplyCommand(w.ctx, call)
+		if err != nil || !strings.Contains(reply.Text, "This is schedule 1.") {
+			t.Fatalf("the reply is %q, %v", reply.Text, err)
+		}
+		now = w.memory.wakeUps["1"]
+		if err := w.plugin.WakeUp(w.ctx, sdk.WakeUp{Key: "1", At: now}); err != nil {
+			t.Fatal(err)
+		}
+		if r := w.plugin.all[1].value; r.Ran != i+1 || len(w.memory.posts) != i+1 {
+			t.Errorf("use %d: it is %+v", i, r)
+		}
+	}
+}
+
+func repeat(t *testing.T, n int, sentBefore, late bool) {
+	t.Helper()
+	c, now := config{Timezone: "utc", OnMiss: missAsk}, thursday()
+	clock := func() time.Time { return now }
+	w := &world{t: t, memory: newMemory()}
+	w.process = &process{memory: w.memory}
+	var err error
+	if w.plugin, w.ctx, err = w.process.start(t.Context(), c, clock); err != nil {
+		t.Fatal(err)
+	}
+	call := sdk.CommandCall{ID: "tg:1", Name: "remind", Args: "in 20m tea", Caller: anna}
+	w.process.left, w.process.late, w.process.ends = n, late, true
+	_, _ = w.plugin.ReplyCommand(w.ctx, call)
+	w.process = &process{memory: w.memory}
+	if w.plugin, w.ctx, err = w.process.start(t.Context(), c, clock); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.plugin.reconcile(w.ctx); err != nil {
+		t.Fatal(err)
+	}
+	wake := func() {
+		for key, at := range w.memory.wakeUps {
+			now = at
+			if err := w.plugin.WakeUp(w.ctx, sdk.WakeUp{Key: key, At: at}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if sentBefore {
+		wake()
+	}
+	reply, err := w.plugin.ReplyCommand(w.ctx, call)
+	if err != nil || !strings.Contains(reply.Text, "This is schedule 1.") {
+		t.Errorf("call %d: the reply is %q, %v", n, reply.Text, err)
+	}
+	wake()
+	if len(w.memory.posts) != 1 || len(w.plugin.all) != 0 {
+		t.Errorf("call %d (sent before %v, late %v): sent is %v, left is %v", n, sentBefore, late, w.memory.posts, w.plugin.all)
+	}
+	call.ID = "tg:2"
+	if reply, err := w.plugin.ReplyCommand(w.ctx, call); err != nil || !strings.Contains(reply.Text, "This is schedule 2.") {
+		t.Errorf("another call gets %q, %v", reply.Text, err)
+	}
 }
 
 // Behaviour: schedule-grant.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -237,20 +239,73 @@ func (s store[T]) change(ctx context.Context, k *keyed[T], f func(*T)) error {
 	}
 }
 
-// number returns a number that no schedule has had.
-func number(ctx context.Context, state sdk.State) (int, error) {
+// maxCalls is how many uses of commands are remembered.
+const maxCalls = 100
+
+// counter numbers schedules.
+type counter struct {
+	Last  int    `json:"last"`
+	Calls []used `json:"calls,omitempty"` // the latest uses of commands that have a number
+}
+
+// used is a number that belongs to a use of a command, which the host may repeat after a crash.
+type used struct {
+	Call   string    `json:"call"` // a digest, because the id of a call may name a person
+	Number int       `json:"number"`
+	At     time.Time `json:"at"`
+}
+
+// digest shortens the id of a call.
+func digest(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:12])
+}
+
+// counted returns what a use of a command has got already.
+func (c counter) counted(call string) (used, bool) {
+	i := slices.IndexFunc(c.Calls, func(u used) bool { return call != "" && u.Call == digest(call) })
+	if i < 0 {
+		return used{}, false
+	}
+	return c.Calls[i], true
+}
+
+// readCounter reads the counter.
+func readCounter(ctx context.Context, state sdk.State) (c counter, revision uint64, err error) {
+	raw, revision, err := state.Get(ctx, counterKey)
+	if errors.Is(err, sdk.ErrNotFound) {
+		return counter{}, 0, nil
+	}
+	if err == nil {
+		if err = json.Unmarshal(raw, &c); err != nil {
+			err = fmt.Errorf("read the counter of schedules: %w", err)
+		}
+	}
+	return c, revision, err
+}
+
+// number returns a number that no schedule has had; for a call that is repeated it is that of the first time.
+func number(ctx context.Context, state sdk.State, call string, now time.Time) (int, error) {
 	for try := 0; ; try++ {
-		raw, revision, err := state.Get(ctx, counterKey)
-		if err != nil && !errors.Is(err, sdk.ErrNotFound) {
+		c, revision, err := readCounter(ctx, state)
+		if err != nil {
 			return 0, err
 		}
-		last, err := strconv.Atoi(string(raw))
-		if err != nil && len(raw) > 0 {
-			return 0, fmt.Errorf("read the counter of schedules: %w", err)
+		if known, ok := c.counted(call); ok {
+			return known.Number, nil
 		}
-		_, err = state.PutIf(ctx, counterKey, []byte(strconv.Itoa(last+1)), revision)
+		c.Last++
+		if call != "" {
+			c.Calls = append(c.Calls, used{digest(call), c.Last, now})
+			c.Calls = c.Calls[max(0, len(c.Calls)-maxCalls):]
+		}
+		raw, err := json.Marshal(c)
+		if err != nil {
+			return 0, err
+		}
+		_, err = state.PutIf(ctx, counterKey, raw, revision)
 		if err == nil {
-			return last + 1, nil
+			return c.Last, nil
 		}
 		if !errors.Is(err, sdk.ErrConflict) || try == 10 {
 			return 0, err

@@ -54,7 +54,7 @@ func (s *schedules) propose(ctx context.Context, call sdk.ToolCall, in proposeIn
 	if n := len(s.proposalsIn(call.Caller)); n >= maxProposals {
 		return "", fmt.Errorf("this chat has %d open proposals already: withdraw one, or wait for the people's answer", n)
 	}
-	if p.ID, err = number(ctx, s.env.State); err != nil {
+	if p.ID, err = number(ctx, s.env.State, "", now); err != nil {
 		return "", err
 	}
 	k := &keyed[proposal]{key: keyOf(proposalPrefix, p.ID, p.Person)}
