@@ -372,7 +372,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 		func(ctx context.Context) { h.owners.Crowding(ctx, h.media.crowded) },
 		func(ctx context.Context) { h.owners.Problems(ctx, h.health) },
 		notice.NewHeld(h.store, h.dispatcher, h.conversations, h.log).Run,
-		func(ctx context.Context) { wakeup.Run(ctx, h.store, h.plugins, h.log.Named("hook")) },
+		func(ctx context.Context) { wakeup.Run(ctx, h.store, h.plugins, h.log.Named("wakeup")) },
 	} {
 		defer h.end("background jobs", start(work, job))
 	}

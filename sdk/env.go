@@ -25,6 +25,8 @@ type Env struct {
 	Workspace string
 	// Demo says that a stand-in answers, not Claude. It is false if the host is too old to tell.
 	Demo bool
+	// ServesHTTP says that the host passes on requests for an [HTTPServer]. It is false if the host is too old to tell.
+	ServesHTTP bool
 
 	State   State
 	Media   Media

@@ -29,6 +29,7 @@ func newEnv(log *slog.Logger, conn *grpc.ClientConn, line *handshake.Line, r *pl
 		StateDir:    r.GetStateDir(),
 		Workspace:   r.GetWorkspace(),
 		Demo:        r.GetDemo(),
+		ServesHTTP:  r.GetServesHttp(),
 		State:       hostState{pluginv1.NewStateClient(conn)},
 		Media:       hostMedia{pluginv1.NewMediaStoreClient(conn)},
 		Outbox:      hostOutbox{pluginv1.NewOutboxClient(conn), r.GetTakesRichRequests()},

@@ -129,7 +129,7 @@ func (p *plugin) Register(s grpc.ServiceRegistrar, dial serving.Dial) {
 		pluginv1.RegisterToolsServer(s, &toolsServer{plugin: p})
 	}
 	if p.serves(pluginv1.Capability_CAPABILITY_WAKE_UP) {
-		pluginv1.RegisterWakerServer(s, &wakerServer{plugin: p})
+		pluginv1.RegisterWakerServer(s, &wakerServer{plugin: p, calling: make(chan struct{}, 1)})
 	}
 	if p.serves(pluginv1.Capability_CAPABILITY_CLI) {
 		pluginv1.RegisterCliServer(s, &cliServer{plugin: p})

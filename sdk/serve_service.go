@@ -3,6 +3,7 @@ package sdk
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -18,6 +19,8 @@ import (
 type wakerServer struct {
 	pluginv1.UnimplementedWakerServer
 	*plugin
+
+	calling chan struct{} // has a value while a call is made: the host repeats a call that takes too long
 }
 
 // WakeUp calls the component that is a [Waker].
@@ -25,6 +28,12 @@ func (s *wakerServer) WakeUp(ctx context.Context, r *pluginv1.WakeUpRequest) (*p
 	waker, ok := find[Waker](s.plugin, pluginv1.Capability_CAPABILITY_WAKE_UP)
 	if !ok {
 		return nil, errNotConfigured
+	}
+	select {
+	case s.calling <- struct{}{}:
+		defer func() { <-s.calling }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 	if err := waker.WakeUp(ctx, WakeUp{Key: r.GetKey(), At: r.GetAt().AsTime()}); err != nil {
 		return nil, err
@@ -86,7 +95,7 @@ func (s *httpServer) Serve(ctx context.Context, r *pluginv1.ServeRequest) (*plug
 	answer := &response{header: http.Header{}}
 	server.HTTPHandler().ServeHTTP(answer, request)
 	if answer.body.Len() > wire.MaxBody {
-		return nil, status.Errorf(codes.Aborted, "the response has more than %d bytes", wire.MaxBody)
+		return nil, status.Error(codes.Aborted, errTooLarge.Error())
 	}
 	return answer.toProto(), nil
 }
@@ -109,15 +118,21 @@ func (w *response) WriteHeader(status int) {
 	}
 }
 
-// Write implements [io.Writer]. What is too long is dropped but for one byte, by which it is recognised.
+// Write implements [io.Writer]. It fails beyond the limit, of which the body has one byte, by which that is recognised.
 func (w *response) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	if w.sent.Get("Content-Type") == "" && len(p) > 0 && w.body.Len() == 0 {
 		w.sent.Set("Content-Type", http.DetectContentType(p))
 	}
-	w.body.Write(p[:min(len(p), wire.MaxBody+1-w.body.Len())])
-	return len(p), nil
+	n, _ := w.body.Write(p[:min(len(p), wire.MaxBody+1-w.body.Len())])
+	if n < len(p) {
+		return n, errTooLarge
+	}
+	return n, nil
 }
+
+// errTooLarge ends a handler that writes on and on.
+var errTooLarge = fmt.Errorf("the response has more than %d bytes", wire.MaxBody)
 
 func (w *response) toProto() *pluginv1.ServeResponse {
 	w.WriteHeader(http.StatusOK)

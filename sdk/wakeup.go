@@ -8,17 +8,18 @@ import (
 // WakeUps are the plugin's timers. The host keeps them on disk, so that none is lost when a process or the machine ends. The plugin
 // must have a [Waker].
 type WakeUps interface {
-	// WakeAt has the host call [Waker.WakeUp] at a time, or at once if that has passed. A further call with the same key changes the
-	// time. A key has 1 to 200 bytes. WakeAt fails beyond 10,000 wake-ups; its error is [errors.ErrUnsupported] if the host is too old.
+	// WakeAt has the host call [Waker.WakeUp] at a time, rounded up to a millisecond, or at once if that has passed. A further call with
+	// the same key changes the time; a wake-up whose time is changed to one that has passed is due a second later. A key has 1 to 200
+	// bytes. WakeAt fails for times before 1970 and beyond 10,000 wake-ups; its error is [errors.ErrUnsupported] if the host is too old.
 	WakeAt(ctx context.Context, key string, at time.Time) error
-	// Cancel returns nil for a wake-up that does not exist. A call of WakeUp that has begun goes on.
+	// Cancel returns nil for a wake-up that does not exist. A call of WakeUp that has begun, or is just beginning, goes on.
 	Cancel(ctx context.Context, key string) error
 }
 
 // WakeUp is a time for which the plugin has set a timer.
 type WakeUp struct {
 	Key string
-	// At is the time that was set. It is long past if the host or the plugin was down.
+	// At is the time that was set, rounded up to a millisecond. It is long past if the host or the plugin was down.
 	At time.Time
 }
 

@@ -28,6 +28,9 @@ func open(ctx context.Context, env sdk.Env, c config) (*server, error) {
 			return nil, err
 		}
 	}
+	if c.Listen == "" && !env.ServesHTTP {
+		return nil, sdk.ConfigError("listen", errors.New("is empty, and the block does not say serve_http = true, so that nothing would be received"))
+	}
 	if c.Listen == "" {
 		return newServer(env, nil, c.MaxBody, hooks), nil
 	}

@@ -1735,7 +1735,8 @@ func (*DownloadResponse_Chunk) isDownloadResponse_Part() {}
 type WakeAtRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 200 bytes. An instance has at most 10,000 wake-ups.
-	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	// From 1970 on; rounded up to a millisecond.
 	At            *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

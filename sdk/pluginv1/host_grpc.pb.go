@@ -915,7 +915,7 @@ const (
 // WakeUps are the plugin's timers. The host keeps them, whatever ends meanwhile.
 type WakeUpsClient interface {
 	// WakeAt has the host call Waker.WakeUp at a time, or at once if that has passed. It needs CAPABILITY_WAKE_UP. A further call
-	// with the same key changes the time.
+	// with the same key changes the time; one that changes it to a time that has passed has the host wait for a second.
 	WakeAt(ctx context.Context, in *WakeAtRequest, opts ...grpc.CallOption) (*WakeAtResponse, error)
 	// CancelWakeUp deletes a wake-up, if there is one. A call of WakeUp that has begun goes on.
 	CancelWakeUp(ctx context.Context, in *CancelWakeUpRequest, opts ...grpc.CallOption) (*CancelWakeUpResponse, error)
@@ -956,7 +956,7 @@ func (c *wakeUpsClient) CancelWakeUp(ctx context.Context, in *CancelWakeUpReques
 // WakeUps are the plugin's timers. The host keeps them, whatever ends meanwhile.
 type WakeUpsServer interface {
 	// WakeAt has the host call Waker.WakeUp at a time, or at once if that has passed. It needs CAPABILITY_WAKE_UP. A further call
-	// with the same key changes the time.
+	// with the same key changes the time; one that changes it to a time that has passed has the host wait for a second.
 	WakeAt(context.Context, *WakeAtRequest) (*WakeAtResponse, error)
 	// CancelWakeUp deletes a wake-up, if there is one. A call of WakeUp that has begun goes on.
 	CancelWakeUp(context.Context, *CancelWakeUpRequest) (*CancelWakeUpResponse, error)

@@ -827,8 +827,10 @@ type ConfigureRequest struct {
 	// The host takes all fields of PostRequest, RunTurnRequest and RunCommandResponse. An older one would ignore media, buttons,
 	// context, conversation, agent and progress.
 	TakesRichRequests bool `protobuf:"varint,9,opt,name=takes_rich_requests,json=takesRichRequests,proto3" json:"takes_rich_requests,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// The host passes on requests for CAPABILITY_HTTP.
+	ServesHttp    bool `protobuf:"varint,10,opt,name=serves_http,json=servesHttp,proto3" json:"serves_http,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ConfigureRequest) Reset() {
@@ -920,6 +922,13 @@ func (x *ConfigureRequest) GetDemo() bool {
 func (x *ConfigureRequest) GetTakesRichRequests() bool {
 	if x != nil {
 		return x.TakesRichRequests
+	}
+	return false
+}
+
+func (x *ConfigureRequest) GetServesHttp() bool {
+	if x != nil {
+		return x.ServesHttp
 	}
 	return false
 }
@@ -1331,7 +1340,7 @@ const file_clawhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\achannel\x18\x01 \x01(\tR\achannel\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\"$\n" +
 	"\x0eForgetResponse\x12\x12\n" +
-	"\x04left\x18\x01 \x03(\tR\x04left\"\xc0\x02\n" +
+	"\x04left\x18\x01 \x03(\tR\x04left\"\xe1\x02\n" +
 	"\x10ConfigureRequest\x12\x1f\n" +
 	"\vconfig_json\x18\x01 \x01(\fR\n" +
 	"configJson\x12$\n" +
@@ -1342,7 +1351,10 @@ const file_clawhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\tworkspace\x18\x06 \x01(\tR\tworkspace\x12%\n" +
 	"\x0eruns_untrusted\x18\a \x01(\bR\rrunsUntrusted\x12\x12\n" +
 	"\x04demo\x18\b \x01(\bR\x04demo\x12.\n" +
-	"\x13takes_rich_requests\x18\t \x01(\bR\x11takesRichRequests\"U\n" +
+	"\x13takes_rich_requests\x18\t \x01(\bR\x11takesRichRequests\x12\x1f\n" +
+	"\vserves_http\x18\n" +
+	" \x01(\bR\n" +
+	"servesHttp\"U\n" +
 	"\x11ConfigureResponse\x12@\n" +
 	"\vdiagnostics\x18\x01 \x03(\v2\x1e.clawhost.plugin.v1.DiagnosticR\vdiagnostics\"\x85\x02\n" +
 	"\n" +

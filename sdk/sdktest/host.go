@@ -376,7 +376,7 @@ func (s wakeUpsServer) WakeAt(_ context.Context, r *pluginv1.WakeAtRequest) (*pl
 	}
 	s.host.mu.Lock()
 	defer s.host.mu.Unlock()
-	s.host.wakeUps[r.GetKey()] = r.GetAt().AsTime()
+	s.host.wakeUps[r.GetKey()] = r.GetAt().AsTime().Add(time.Millisecond - time.Nanosecond).Truncate(time.Millisecond)
 	s.host.signal()
 	return &pluginv1.WakeAtResponse{}, nil
 }

@@ -56,13 +56,28 @@ func TestWakeUps(t *testing.T) {
 		t.Errorf("after a failure: %+v", again)
 	}
 
-	// What was set again meanwhile stays, whatever becomes of the call for the time before; also for the same time.
+	// The same time again changes nothing, and what was set to another time meanwhile stays: if that has passed, it is due a second
+	// later, and if the call has failed, not before its next attempt.
 	must(b.WakeAt(b.ctx, "schedule", "first", first.At))
-	must(b.WokenUp(b.ctx, first))
-	must(b.PutOffWakeUp(b.ctx, first, start.Add(24*time.Hour)))
+	if again := wants("first"); again.Revision != first.Revision {
+		t.Errorf("set to the same time: %+v", again)
+	}
+	must(b.WakeAt(b.ctx, "schedule", "first", first.At.Add(time.Microsecond)))
+	wants("")
+	b.clock.Advance(time.Second)
 	again := wants("first")
+	if again.Attempts != 1 || !again.At.Equal(first.At.Add(time.Millisecond)) {
+		t.Errorf("set to another time: %+v", again)
+	}
+	must(b.WakeAt(b.ctx, "schedule", "first", b.clock.Now().Add(time.Second)))
+	must(b.PutOffWakeUp(b.ctx, again, b.clock.Now().Add(2*time.Second)))
+	b.clock.Advance(time.Second)
+	wants("")
+	b.clock.Advance(time.Second)
+	must(b.WokenUp(b.ctx, again)) // of the time before
+	again = wants("first")
 	if again.Attempts != 0 {
-		t.Errorf("set again: %+v", again)
+		t.Errorf("after a success: %+v", again)
 	}
 	must(b.WokenUp(b.ctx, again))
 	wants("")

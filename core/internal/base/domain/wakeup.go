@@ -8,5 +8,5 @@ type WakeUp struct {
 	Key      string
 	At       time.Time // that the plugin has set
 	Attempts int       // that have failed
-	Revision int64     // changes each time it is set
+	Revision int64     // changes each time it is set to another time
 }

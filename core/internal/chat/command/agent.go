@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
@@ -86,11 +87,16 @@ func (d hostCommands) agentOf(call Call) string {
 	return session.AgentOf(call.Caller.Session)
 }
 
-// sessions are those of the caller's conversation with all agents, and those that heartbeats have of their own beside it.
-func (d hostCommands) sessions(call Call) (keys []string) {
+// sessions are those of the caller's conversation with all agents, and those that heartbeats, and plugins with work to do, have of their
+// own beside it.
+func (d hostCommands) sessions(ctx context.Context, call Call) (keys []string, err error) {
 	name, err := session.Parse(call.Caller.Session)
 	if err != nil {
-		return []string{call.Caller.Session}
+		return []string{call.Caller.Session}, nil
+	}
+	lanes, err := d.store.Lanes(ctx)
+	if err != nil {
+		return nil, err
 	}
 	for _, a := range d.host.Conversations.Agents() {
 		key := name.With(a.Label).Key()
@@ -98,6 +104,11 @@ func (d hostCommands) sessions(call Call) (keys []string) {
 		if a.Heartbeat.Session == config.HeartbeatOwn {
 			keys = append(keys, session.HeartbeatOf(key))
 		}
+		for _, lane := range lanes {
+			if session.PeoplesOf(lane.Session) == key && !slices.Contains(keys, lane.Session) {
+				keys = append(keys, lane.Session)
+			}
+		}
 	}
-	return keys
+	return keys, nil
 }

@@ -28,7 +28,7 @@ type Call struct {
 type Answer struct {
 	Text    string        // Markdown; empty: nothing
 	Buttons []chat.Button // below the text, where the chat has enough of them
-	// Rows are buttons of a plugin, as it has arranged them. An answer with some has no others.
+	// Rows are buttons of a plugin, as it has arranged them. Where there are some, others are not shown.
 	Rows  [][]chat.Button
 	Media []chat.Media
 }

@@ -35,7 +35,11 @@ func (d hostCommands) fresh(ctx context.Context, call Call) (string, error) {
 // except for processes that the kernel does not end within two seconds of being killed. It does not affect
 // messages that came after the command, which may have waited in its lane.
 func (d hostCommands) stop(ctx context.Context, call Call) (string, error) {
-	sessions, dropped := d.sessions(call), 0
+	dropped := 0
+	sessions, err := d.sessions(ctx, call)
+	if err != nil {
+		return "", fmt.Errorf("look for what waits: %w", err)
+	}
 	switch strings.ToLower(call.Args) {
 	case "keep":
 	case "":

@@ -139,7 +139,11 @@ func (in *Intake) Turn(ctx context.Context, id domain.Key, agent string, m domai
 		if key = session.HeartbeatOf(key); m.Conversation != "" {
 			key = session.PluginsOf(key, m.Conversation)
 		}
-		expires = expiry(in.conversations.Settings(m.Channel).Session, name.Type(), m.SentAt, in.conversations.Agent(name.Agent()).Timezone)
+		zone := time.Local
+		if a := in.conversations.Agent(name.Agent()); a != nil { // a reload may have removed it
+			zone = a.Timezone
+		}
+		expires = expiry(in.conversations.Settings(m.Channel).Session, name.Type(), m.SentAt, zone)
 	}
 	chosen, err := in.store.Overrides(ctx, key)
 	if err != nil {

@@ -58,7 +58,11 @@ func Arrange(limits chat.ButtonLimits, rows [][]chat.Button) [][]chat.Button {
 	if limits.Rows > 0 && limits.Check(rows) == nil {
 		return rows
 	}
-	return Rows(limits, slices.Concat(rows...))
+	rows = Rows(limits, slices.Concat(rows...))
+	if limits.Check(rows) != nil {
+		return nil
+	}
+	return rows
 }
 
 // rule returns how messages of a chat are split. The config's limit may lower the channel's, in its unit; if the channel

@@ -125,6 +125,7 @@ type Configuration struct {
 	StateDir  string
 	Workspace string // the agent's
 	Demo      bool   // a stand-in answers
+	ServeHTTP bool   // requests are passed on
 	// TraceShare is the share of messages whose traces are recorded.
 	TraceShare float64
 }
@@ -136,7 +137,7 @@ func (p *Plugin) Configure(ctx context.Context, c Configuration) ([]Diagnostic, 
 	}
 	response, err := p.plugin.Configure(ctx, &pluginv1.ConfigureRequest{
 		ConfigJson: c.Config, HostBrokerId: c.BrokerID, Instance: c.Instance, StateDir: c.StateDir, Workspace: c.Workspace,
-		FetchesFiles: true, RunsUntrusted: true, TakesRichRequests: true, Demo: c.Demo,
+		FetchesFiles: true, RunsUntrusted: true, TakesRichRequests: true, Demo: c.Demo, ServesHttp: c.ServeHTTP,
 	})
 	if err != nil {
 		return nil, translate(err)

@@ -125,7 +125,7 @@ func (i *instance) configure(ctx context.Context, l *launched, block *config.Plu
 	defer cancel()
 	found, err := l.plugin.Configure(configuring, remote.Configuration{
 		Config: config, BrokerID: broker, Instance: i.name, StateDir: dir, Workspace: i.options.Workspace, Demo: i.options.Demo,
-		TraceShare: i.options.TraceShare,
+		ServeHTTP: i.entry.Config().ServeHTTP, TraceShare: i.options.TraceShare,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("configure the plugin: %w", i.cause(err, l))

@@ -24,7 +24,7 @@ const (
 type Store interface {
 	// DueWakeUp waits until a wake-up of a plugin is due.
 	DueWakeUp(ctx context.Context, instance string) (domain.WakeUp, error)
-	// WokenUp deletes a wake-up, and PutOffWakeUp has it wait for its next attempt, unless it was set again since it was read.
+	// WokenUp deletes a wake-up, unless it was set to another time since it was read, and PutOffWakeUp has it wait for its next attempt.
 	WokenUp(ctx context.Context, w domain.WakeUp) error
 	PutOffWakeUp(ctx context.Context, w domain.WakeUp, next time.Time) error
 }
@@ -68,7 +68,7 @@ func serve(ctx context.Context, name string, s Store, p *plugins.Registry, log h
 		}
 		if err != nil && ctx.Err() == nil {
 			log.Error("cannot wake a plugin for now", "plugin", name, "error", err)
-			pause(ctx, lastWait)
+			pause(ctx, firstWait)
 		}
 	}
 }
@@ -79,7 +79,7 @@ func wake(ctx context.Context, plugin *plugins.Plugin, w domain.WakeUp, s Store,
 	crashpoint.Pass("woken") // The plugin has done what the wake-up is for; the store does not know.
 	switch {
 	case err == nil:
-		return s.WokenUp(ctx, w)
+		return s.WokenUp(context.WithoutCancel(ctx), w)
 	case ctx.Err() != nil:
 		return nil
 	}

@@ -38,8 +38,11 @@ func (counter) HTTPHandler() http.Handler {
 		fmt.Fprintf(w, "%s %s %s\n%s\n%s", r.Method, r.Host, r.URL.RequestURI(), strings.Join(names, "\n"), body)
 	})
 	mux.HandleFunc("/hostile", func(w http.ResponseWriter, _ *http.Request) {
-		for _, name := range []string{"Set-Cookie", "Clear-Site-Data", "Transfer-Encoding", "Connection", "Service-Worker-Allowed", "Content-Length"} {
-			w.Header().Set(name, "7")
+		for _, name := range []string{
+			"Set-Cookie", "Clear-Site-Data", "Transfer-Encoding", "Connection", "Service-Worker-Allowed", "Content-Length", "Trailer:Set-Cookie",
+			"Nel", "Report-To", "Www-Authenticate", "Alt-Svc", "X-Accel-Redirect", "X Odd",
+		} {
+			w.Header()[name] = []string{"7"}
 		}
 		w.Header().Set("Content-Type", "text/html")
 		w.Header().Set("Content-Security-Policy", "default-src *")
@@ -47,6 +50,7 @@ func (counter) HTTPHandler() http.Handler {
 		w.WriteHeader(http.StatusTeapot)
 		fmt.Fprint(w, "<script>steal()</script>")
 	})
+	mux.HandleFunc("/away", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.FormValue("to"), http.StatusFound) })
 	mux.HandleFunc("/large", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 1<<20+1)) })
 	mux.HandleFunc("/panics", func(http.ResponseWriter, *http.Request) { panic("x") })
 	return mux
@@ -72,8 +76,8 @@ func TestRequestsForPlugins(t *testing.T) {
 	t.Parallel()
 	_, h := counters(t)
 	w := ask(t, h, "PUT", "/plugins/counter/headers?a=%2Fb", "body",
-		"Cookie", "session=secret", "Authorization", "bearer  "+token, "Connection", "X-Hop, close", "X-Hop", "dropped", "Te", "trailers", "X-Sent", "kept")
-	want := "PUT 127.0.0.1 /headers?a=%2Fb\nX-Sent=kept\nbody"
+		"X-Clawhost", "key", "Cookie", "session=secret", "Authorization", "bearer  "+token, "Connection", "X-Hop, close", "X-Hop", "dropped", "Te", "trailers", "X-Sent", "kept")
+	want := "PUT 127.0.0.1 /headers?a=%2Fb\nX-Forwarded-Prefix=/plugins/counter\nX-Sent=kept\nbody"
 	if diff := cmp.Diff(want, w.Body.String()); w.Code != http.StatusOK || diff != "" {
 		t.Errorf("%d (-want +got):\n%s", w.Code, diff)
 	}
@@ -92,6 +96,25 @@ func TestRequestsForPlugins(t *testing.T) {
 	if w := ask(t, h, "POST", "/plugins/counter/headers", strings.Repeat("x", 1<<20+1)); w.Code != http.StatusRequestEntityTooLarge {
 		t.Errorf("a body that is too large: %d", w.Code)
 	}
+	if w := ask(t, h, "GET", "/%70lugins/c%6funter/headers%2f", ""); !strings.Contains(w.Body.String(), "404") && w.Code != http.StatusNotFound {
+		t.Errorf("an encoded path: %d %s", w.Code, w.Body)
+	}
+	for to, want := range map[string]string{"/x": "/plugins/counter/x", "//evil.example": "//evil.example", "https://a.example/": "https://a.example/"} {
+		if w := ask(t, h, "GET", "/plugins/counter/away?to="+to, ""); w.Header().Get("Location") != want {
+			t.Errorf("a redirect to %s leads to %q, want %q", to, w.Header().Get("Location"), want)
+		}
+	}
+	if w := ask(t, h, "POST", "/plugins/counter/headers", "", "Origin", "null"); w.Code != http.StatusOK {
+		t.Errorf("from a page of the plugin: %d", w.Code)
+	}
+	for path, origin := range map[string]string{"/plugins/counter/headers": "https://evil.example", "/v1/status": "null"} {
+		if w := ask(t, h, "POST", path, "", "Origin", origin); w.Code != http.StatusForbidden {
+			t.Errorf("%s from a page of %s: %d", path, origin, w.Code)
+		}
+	}
+	if w := ask(t, h, "TRACE", "/plugins/counter/headers", ""); w.Code != http.StatusMethodNotAllowed {
+		t.Errorf("TRACE: %d", w.Code)
+	}
 	if w := ask(t, h, "GET", "/plugins/counter/headers", "", "Host", "evil.example"); w.Code != http.StatusForbidden {
 		t.Errorf("for another host: %d", w.Code)
 	}
@@ -108,6 +131,7 @@ func TestHostileResponseOfAPlugin(t *testing.T) {
 		"X-Content-Type-Options": {"nosniff"}, "Connection": {"close"},
 	}
 	w.Header().Del("X-Fine")
+	w.Header().Del("Date")
 	if diff := cmp.Diff(want, w.Header()); w.Code != http.StatusTeapot || diff != "" {
 		t.Errorf("%d (-want +got):\n%s", w.Code, diff)
 	}

@@ -41,8 +41,8 @@ type Prompt struct {
 	Timeout time.Duration // zero: as configured
 	// Untrusted says that others have written the text or parts of it: the turn runs as nobody's.
 	Untrusted bool
-	Beside    string       // what others have written, for the agent to know and not to follow
-	Files     []chat.Media // that [Gateway.Attach] has kept for the channel
+	Beside    string          // what others have written, for the agent to know and not to follow
+	Uploads   []chat.MediaRef // files of the plugin
 	// Conversation is the name of a conversation of the plugin's own beside that of the chat; empty: the chat's.
 	Conversation string
 	// Progress says that a plugin gets the progress, too.
@@ -104,6 +104,15 @@ func (g *Gateway) ask(ctx context.Context, c Caller, p Prompt, show func(Progres
 	}()
 	completed, unwatch := g.options.Store.Watch(w.channel, w.key.EventID())
 	defer unwatch()
+	if len(p.Uploads) > 0 { // a turn that is known has its files, which the plugin may not have any more
+		_, err := g.options.Store.Outcome(ctx, w.channel, w.key.EventID())
+		if errors.Is(err, domain.ErrNotFound) {
+			m.Media, err = g.attached(ctx, c, p)
+		}
+		if err != nil {
+			return last, err
+		}
+	}
 	accepted, err := g.options.Intake.Turn(ctx, w.key, session.AgentOf(own), m)
 	switch {
 	case errors.Is(err, domain.ErrOtherRequest):
@@ -153,15 +162,6 @@ func (g *Gateway) ask(ctx context.Context, c Caller, p Prompt, show func(Progres
 			}
 		}
 	}
-}
-
-// Asked reports whether a plugin's prompt with this key was taken before.
-func (g *Gateway) Asked(ctx context.Context, c Caller, p Prompt) (bool, error) {
-	_, err := g.options.Store.Outcome(ctx, p.To.Channel, c.key(domain.KeyOperatorTurn, domain.KeyPluginTurn, p.Key).EventID())
-	if errors.Is(err, domain.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 // errClosing refuses to wait for a turn any longer.
@@ -260,7 +260,7 @@ func (g *Gateway) message(ctx context.Context, c Caller, p Prompt) (m domain.Mes
 	if p.Untrusted {
 		m.Authority = chat.Other
 	}
-	m.Beside, m.Media = p.Beside, p.Files
+	m.Beside = p.Beside
 	own, err = g.options.Intake.Session(ctx, agent, m.Address(), m.Chat)
 	if p.Conversation != "" {
 		m.Apart, m.Conversation = true, session.OfPlugin(c.plugin, p.Conversation)

@@ -90,6 +90,7 @@ const (
 	Denied                // the caller may not do this
 	Full                  // too much waits
 	Closing               // the host is shutting down
+	Early                 // what it needs is not running yet
 	NoAgent               // the agent does not exist, or the session is another's
 	Reused                // the key is that of another request
 )

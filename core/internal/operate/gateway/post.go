@@ -18,6 +18,8 @@ type Message struct {
 	To    chat.Address
 	Text  string       // Markdown; may be empty with files
 	Files []chat.Media // that [Gateway.Keep] has kept for the channel
+	// Uploads are files of the plugin that posts the message.
+	Uploads []chat.MediaRef
 	// Buttons are shown below the text. Their data are commands of the plugin that posts the message.
 	Buttons [][]chat.Button
 }
@@ -34,7 +36,7 @@ func (g *Gateway) Keep(ctx context.Context, c Caller, to chat.Address, m chat.Me
 	limits := g.options.Conversations.Limits(to.Channel, chat.Direct)
 	if limits.Text.Max == 0 && len(limits.MediaOut) == 0 { // it is not known, or takes none
 		return chat.Media{}, Refusal{
-			Invalid,
+			Early,
 			fmt.Sprintf("%s is not connected yet, so that nobody knows which files it takes; try again later", to.Channel),
 		}
 	}
@@ -48,18 +50,6 @@ func (g *Gateway) Keep(ctx context.Context, c Caller, to chat.Address, m chat.Me
 	return kept, nil
 }
 
-// Attach stores a file that a prompt in a chat will carry. The error is a [Refusal] for one that the config does not accept.
-func (g *Gateway) Attach(ctx context.Context, c Caller, to chat.Address, m chat.Media, content io.Reader) (chat.Media, error) {
-	if err := c.Reach(to.Channel); err != nil {
-		return chat.Media{}, err
-	}
-	kept, err := g.options.Files.Put(ctx, to.Channel, m, content)
-	if errors.Is(err, files.ErrTooLarge) || errors.Is(err, files.ErrNotAccepted) {
-		err = Refusal{Invalid, fmt.Sprintf("%s: %v", m.FileName, err)}
-	}
-	return kept, err
-}
-
 // Post puts a message into the outbox and returns the id of its first item. Once it has returned, the message is delivered
 // whatever dies meanwhile. The same key again sends nothing and returns the id of the first time; the empty key never
 // repeats. The conversation of the chat knows of the message. The error is a [Refusal] for a message that cannot be sent.
@@ -67,24 +57,37 @@ func (g *Gateway) Post(ctx context.Context, c Caller, key string, m Message) (in
 	if err := g.sendable(c, m.To.Channel); err != nil {
 		return 0, err
 	}
-	if len(m.Buttons) > 0 && !g.options.Commands.Serves(c.plugin, m.Buttons) {
-		return 0, Refusal{Denied, "the data of each button must be a line with one of the plugin's own commands, such as \"/remind delete 3\""}
-	}
-	said := m.Text
-	items := g.options.Conversations.Notice(m.To, chat.Direct, m.Text)
-	if n := len(items); n > 0 && len(m.Buttons) > 0 {
-		items[n-1].Buttons = conversation.Arrange(g.options.Conversations.Limits(m.To.Channel, chat.Direct).Buttons, m.Buttons)
-	}
-	for _, file := range m.Files {
-		items = append(items, domain.OutboxItem{To: m.To, Media: []chat.Media{file}})
-		said = strings.TrimSpace(said + "\n<file:" + file.FileName + ">")
-	}
-	if len(items) == 0 { // there is no text, or one of markup only
-		return 0, ErrEmpty
-	}
 	var once domain.Key
 	if key != "" {
 		once = c.key(domain.KeyOperatorPost, domain.KeyPluginPost, key)
+	}
+	if c.plugin != "" { // what it needs may be gone when it repeats a message
+		if id, err := g.options.Store.Posted(ctx, once); err != nil || id > 0 {
+			return id, err
+		}
+	}
+	limits := g.options.Conversations.Limits(m.To.Channel, chat.Direct)
+	if err := g.checkButtons(c, m, limits); err != nil {
+		return 0, err
+	}
+	said := m.Text
+	items := g.options.Conversations.Notice(m.To, chat.Direct, m.Text)
+	if len(items)+len(m.Files)+len(m.Uploads) == 0 { // there is no text, or one of markup only
+		return 0, ErrEmpty
+	}
+	if n := len(items); n > 0 && len(m.Buttons) > 0 {
+		items[n-1].Buttons = conversation.Arrange(limits.Buttons, m.Buttons)
+	}
+	kept, err := g.copied(ctx, c, m.Uploads, func(about chat.Media, content io.Reader) (chat.Media, error) {
+		return g.Keep(ctx, c, m.To, about, content)
+	})
+	if err != nil {
+		return 0, err
+	}
+	m.Files = append(m.Files, kept...)
+	for _, file := range m.Files {
+		items = append(items, domain.OutboxItem{To: m.To, Media: []chat.Media{file}})
+		said = strings.TrimSpace(said + "\n<file:" + file.FileName + ">")
 	}
 	from := domain.Elsewhere{
 		Said: chat.TranscriptEntry{Role: chat.System, Text: "sent by a program: " + said},
@@ -94,4 +97,53 @@ func (g *Gateway) Post(ctx context.Context, c Caller, key string, m Message) (in
 		from.Said.Text, from.Note = c.plugin+": "+said, "The plugin "+c.plugin+" has sent to this chat: "+said
 	}
 	return g.options.Store.PostFrom(ctx, once, from, items...)
+}
+
+// checkButtons refuses buttons that the plugin may not put below a message.
+func (g *Gateway) checkButtons(c Caller, m Message, limits chat.Limits) error {
+	switch {
+	case len(m.Buttons) == 0:
+		return nil
+	case !g.options.Plugins.Running(c.plugin):
+		return Refusal{Early, "buttons can be sent once the plugin runs; try again"}
+	case !g.options.Commands.Serves(c.plugin, m.Buttons):
+		return Refusal{Invalid, "the data of each button must be a line with one of the plugin's own commands, such as \"/remind delete 3\""}
+	case limits.Text.Max == 0 && limits.Buttons == (chat.ButtonLimits{}) && !g.options.Plugins.Running(m.To.Channel):
+		return Refusal{Early, fmt.Sprintf("%s is not connected yet, so that nobody knows which buttons it shows; try again later", m.To.Channel)}
+	case strings.TrimSpace(m.Text) == "":
+		return Refusal{Invalid, "a message with buttons needs a text"}
+	default:
+		return nil
+	}
+}
+
+// copied has files of a plugin kept, and returns them as they are kept. After an error none is.
+func (g *Gateway) copied(
+	ctx context.Context, c Caller, uploads []chat.MediaRef, keep func(chat.Media, io.Reader) (chat.Media, error),
+) (kept []chat.Media, err error) {
+	for _, ref := range uploads {
+		about, content, err := g.options.Files.Open(ctx, c.plugin, ref)
+		if err != nil {
+			return nil, err
+		}
+		about.Ref = ""
+		file, err := keep(about, content)
+		content.Close()
+		if err != nil {
+			return nil, err
+		}
+		kept = append(kept, file)
+	}
+	return kept, nil
+}
+
+// attached keeps the files of a plugin's prompt for its chat's channel.
+func (g *Gateway) attached(ctx context.Context, c Caller, p Prompt) ([]chat.Media, error) {
+	return g.copied(ctx, c, p.Uploads, func(m chat.Media, content io.Reader) (chat.Media, error) {
+		kept, err := g.options.Files.Put(ctx, p.To.Channel, m, content)
+		if errors.Is(err, files.ErrTooLarge) || errors.Is(err, files.ErrNotAccepted) {
+			err = Refusal{Invalid, fmt.Sprintf("%s: %v", m.FileName, err)}
+		}
+		return kept, err
+	})
 }

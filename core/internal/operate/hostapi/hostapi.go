@@ -147,6 +147,8 @@ func (c caller) refuse(doing string, err error) error {
 		return status.Error(codes.Canceled, "cancelled")
 	case errors.Is(err, context.DeadlineExceeded):
 		return status.Error(codes.DeadlineExceeded, "too late")
+	case errors.Is(err, files.ErrNoSpace):
+		return status.Error(codes.Unavailable, err.Error()+"; try again later")
 	case process.DiskFull(err):
 		if now := time.Now().Unix(); now-c.complained.Swap(now) >= int64(complainEvery/time.Second) {
 			c.log.Error("the disk is full; plugins are told to try again later", "plugin", c.instance, "doing", doing, "error", err)
@@ -167,6 +169,8 @@ func refusal(r gateway.Refusal) error {
 		return status.Error(codes.ResourceExhausted, r.Text)
 	case gateway.Closing:
 		return errClosing
+	case gateway.Early:
+		return status.Error(codes.Unavailable, r.Text)
 	default:
 		return status.Error(codes.InvalidArgument, r.Text)
 	}

@@ -3,7 +3,6 @@ package hostapi
 import (
 	"context"
 	"errors"
-	"io"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -98,9 +97,7 @@ func (s outboxServer) Post(ctx context.Context, r *pluginv1.PostRequest) (*plugi
 	if m.Buttons, err = wire.ButtonsFromProto(r.GetButtons()); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	if m.Files, err = s.attached(ctx, r.GetMedia(), func(ctx context.Context, m chat.Media, content io.Reader) (chat.Media, error) {
-		return s.options.Gateway.Keep(ctx, s.program, to, m, content)
-	}); err != nil {
+	if m.Uploads, err = uploads(r.GetMedia()); err != nil {
 		return nil, err
 	}
 	id, err := s.options.Gateway.Post(ctx, s.program, r.GetIdempotencyKey(), m)

@@ -1,7 +1,6 @@
 package hostapi
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -89,26 +88,14 @@ func (s mediaServer) Download(r *pluginv1.DownloadRequest, out grpc.ServerStream
 	}
 }
 
-// attached has files of the instance kept where a message or a prompt goes, and returns them as they are there.
-func (c caller) attached(
-	ctx context.Context, list []*pluginv1.Media, keep func(context.Context, chat.Media, io.Reader) (chat.Media, error),
-) (kept []chat.Media, err error) {
+// uploads are the refs of files of the instance.
+func uploads(list []*pluginv1.Media) (refs []chat.MediaRef, err error) {
 	media, err := wire.AttachedFromProto(list)
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	for _, m := range media {
-		about, f, err := c.options.Files.Open(ctx, c.instance, m.Ref)
-		if err != nil {
-			return nil, c.refuse("find a file", err)
-		}
-		about.Ref = ""
-		there, err := keep(ctx, about, f)
-		f.Close()
-		if err != nil {
-			return nil, c.refuse("keep a file", err)
-		}
-		kept = append(kept, there)
+		refs = append(refs, m.Ref)
 	}
-	return kept, nil
+	return refs, nil
 }

@@ -98,7 +98,7 @@ func TestARichPost(t *testing.T) {
 	}
 	client := pluginv1.NewOutboxClient(conn)
 	post := func(key string, data ...string) error {
-		request := &pluginv1.PostRequest{IdempotencyKey: key, Address: address("echo", "anna"), Text: "agree?", Media: []*pluginv1.Media{file}}
+		request := &pluginv1.PostRequest{IdempotencyKey: key, Address: address("echo", "anna"), Text: "agree?", Media: attached(file)}
 		for _, d := range data {
 			request.Buttons = append(request.Buttons, &pluginv1.ButtonRow{Buttons: []*pluginv1.Button{{Label: "L", Data: d}}})
 		}
@@ -106,7 +106,7 @@ func TestARichPost(t *testing.T) {
 		return err
 	}
 	for _, data := range [][]string{{"/stop"}, {"/note yes", "/new"}, {"note yes"}, {"/bash rm"}, {""}, {"/nothing"}, {"press:abc:0"}} {
-		wantCode(t, post("refused", data...), codes.PermissionDenied)
+		wantCode(t, post("refused", data...), codes.InvalidArgument)
 	}
 	if err := post("key", "/note yes", "/note no"); err != nil {
 		t.Fatal(err)
@@ -125,6 +125,13 @@ func TestARichPost(t *testing.T) {
 	if ds, err = b.store.ClaimDeliveries(t.Context(), "echo", 10); err != nil || len(ds) != 1 || len(ds[0].Item.Media) != 1 {
 		t.Errorf("the file: %+v, %v", ds, err)
 	}
+	// The same again posts nothing, also if the files are not there any more.
+	file.Ref = "lost"
+	if err := post("key", "/note yes"); err != nil {
+		t.Errorf("again: %v", err)
+	}
+	wantCode(t, post("lost", "/note yes"), codes.NotFound)
+	file = nil
 	// More buttons than fit are left out, and the text stays.
 	if err := b.store.Delivered(t.Context(), ds[0].ID, nil); err != nil {
 		t.Fatal(err)
@@ -172,4 +179,12 @@ func TestWakeUpsOfAnInstance(t *testing.T) {
 	if w, err := b.store.DueWakeUp(t.Context(), "waker"); err != nil || w.Key != "kept" || !w.At.Equal(start) {
 		t.Errorf("due is %+v, %v", w, err)
 	}
+}
+
+// attached is a list of one file; none for nil.
+func attached(file *pluginv1.Media) []*pluginv1.Media {
+	if file == nil {
+		return nil
+	}
+	return []*pluginv1.Media{file}
 }

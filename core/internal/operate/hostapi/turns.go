@@ -2,8 +2,6 @@ package hostapi
 
 import (
 	"cmp"
-	"context"
-	"io"
 	"time"
 
 	"google.golang.org/grpc"
@@ -51,30 +49,26 @@ func (s turnsServer) RunTurn(r *pluginv1.RunTurnRequest, out grpc.ServerStreamin
 		Timeout: min(r.GetTimeout().AsDuration(), maxTurnTime), Untrusted: r.GetUntrusted(),
 		Beside: wire.Repair(r.GetContext()), Conversation: r.GetConversation(), Progress: r.GetProgress(),
 	}
-	if known, err := s.options.Gateway.Asked(out.Context(), s.program, prompt); err != nil {
-		return s.refuse("look up a turn", err)
-	} else if !known { // otherwise it has its files, which the instance may not have any more
-		if prompt.Files, err = s.attached(out.Context(), r.GetMedia(), func(ctx context.Context, m chat.Media, content io.Reader) (chat.Media, error) {
-			return s.options.Gateway.Attach(ctx, s.program, to, m, content)
-		}); err != nil {
-			return err
-		}
+	if prompt.Uploads, err = uploads(r.GetMedia()); err != nil {
+		return err
 	}
+	first := true
 	for progress, err := range s.options.Gateway.Ask(out.Context(), s.program, prompt) {
 		if err != nil {
 			return s.refuse("take a turn", err)
 		}
-		if err := out.Send(turnEvent(progress)); err != nil {
+		if err := out.Send(turnEvent(progress, first)); err != nil {
 			return err
 		}
+		first = false
 	}
 	return nil
 }
 
-// turnEvent converts the progress of a turn: that it is queued, what is known of it, or its result.
-func turnEvent(p gateway.Progress) *pluginv1.RunTurnResponse {
+// turnEvent converts the progress of a turn: at first that it is queued, then what is known of it, and last its result.
+func turnEvent(p gateway.Progress, first bool) *pluginv1.RunTurnResponse {
 	switch {
-	case p.End.State == "" && (p.Text != "" || p.Held != ""):
+	case p.End.State == "" && !first:
 		return &pluginv1.RunTurnResponse{Event: &pluginv1.RunTurnResponse_Progress{
 			Progress: &pluginv1.TurnProgress{Text: p.Text, Held: p.Held},
 		}}
