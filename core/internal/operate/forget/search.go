@@ -62,14 +62,14 @@ func (f *finder) folder(dir, begin string) error {
 	}
 	f.seen[dir] = begin == ""
 	root, err := workspace.New(dir).Open()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	return f.in(root, dir, ".", begin, 0)
+	if err := f.in(root, dir, ".", begin, 0); !errors.Is(err, fs.ErrNotExist) { // a missing folder can be opened, and not listed
+		return err
+	}
+	return nil
 }
 
 func (f *finder) in(root *workspace.Folder, dir, name, begin string, depth int) error {

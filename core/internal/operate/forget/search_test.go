@@ -47,3 +47,14 @@ func TestSearch(t *testing.T) {
 		t.Errorf("found\n%s, want\n%s", got, want)
 	}
 }
+
+// A host that has done nothing yet has not all folders, such as Claude Code's.
+func TestSearchWhereThereIsNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := &config.Config{StateDir: filepath.Join(dir, "state"), Log: config.Log{File: filepath.Join(dir, "logs", "host.log")}}
+	c.Agent.Workspace, c.Agent.Claude.ConfigDir = filepath.Join(dir, "work"), filepath.Join(dir, "claude")
+	if left, more, err := search(t.Context(), c, []string{"1001"}); err != nil || more || len(left) > 0 {
+		t.Errorf("found %v, %t, %v", left, more, err)
+	}
+}
