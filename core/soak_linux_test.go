@@ -67,7 +67,7 @@ func (w *crashWorld) usage(t *testing.T) (u usage) {
 }
 
 // A day at a thousandfold speed, without a kill: at its end the host uses what it used in the morning, every turn was answered once, every
-// wake-up was done once, every job was told of once, nothing waits, and the log has no error.
+// wake-up was done once, the end of every job was told once, nothing waits, and the log has no error.
 // Behaviour: wake-up, jobs-told.
 func TestSoak(t *testing.T) {
 	t.Parallel()

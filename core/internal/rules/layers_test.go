@@ -27,7 +27,7 @@ type wing struct {
 // the same order.
 var wings = []wing{
 	{"base", []string{
-		"crashpoint", "lazyregexp", "build", "recentlog", "logfile", "loglevel", "memory", "process", "budget", "frontmatter", "folder", "domain", "metrics", "trace", "wording", "health", "session", "access",
+		"crashpoint", "lazyregexp", "build", "recentlog", "logfile", "loglevel", "memory", "process", "cgroup", "budget", "frontmatter", "folder", "domain", "metrics", "trace", "wording", "health", "session", "access",
 		"config", "agent",
 	}},
 	{"", []string{"store", "dispatch"}},

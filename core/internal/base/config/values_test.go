@@ -156,6 +156,7 @@ retention {
 jobs {
   max_running = 7
   max_output  = "2GB"
+  memory      = "1GB"
 }
 approvals {
   to             = ["approvers", "telegram:9", "owners"]
@@ -323,7 +324,7 @@ plugin "plain" {}
 		Delivery:  config.Delivery{MarkRepeats: false},
 		Limits:    config.Limits{OnUsageLimit: "wait"},
 		Retention: config.Retention{Transcripts: 400 * 24 * time.Hour, Media: 36 * time.Hour, Exports: 0},
-		Jobs:      config.Jobs{MaxRunning: 7, MaxOutput: 2 << 30},
+		Jobs:      config.Jobs{MaxRunning: 7, MaxOutput: 2 << 30, Memory: 1 << 30},
 		Approvals: config.Approvals{To: []string{"approvers", "telegram:9", "owners"}},
 		Budgets: []config.Budget{
 			{Per: domain.PerPerson, Daily: domain.Amount{CostMicros: 5_000_000}, Monthly: domain.Amount{CostMicros: 500_000}},

@@ -106,7 +106,7 @@ func (j *Jobs) end(ctx context.Context, job domain.Job) (domain.Job, error) {
 	if left := j.kill(job); len(left) > 0 {
 		j.log.Warn("a process of a job does not end", "job", job.ID, "pid", left[0].PID)
 	}
-	now := time.Now()
+	group, now := j.group(job.ID), time.Now()
 	job.EndedAt, job.Output, job.Tail = now, events.Output, j.tail(job)
 	switch {
 	case job.StoppedBy != "":
@@ -122,11 +122,14 @@ func (j *Jobs) end(ctx context.Context, job domain.Job) (domain.Job, error) {
 		}
 	}
 	if job.State != domain.JobStopped {
-		if err := j.tell(ctx, job, "ended", endReport(job, events.Failed)); err != nil {
+		if err := j.tell(ctx, job, "ended", endReport(job, events.Failed, group.Exhausted())); err != nil {
 			return job, err
 		}
 	}
 	crashpoint.Pass("job-told")
+	if err := group.Remove(); err != nil {
+		j.log.Warn("the control group of a job stays", "job", job.ID, "error", err)
+	}
 	if err := j.options.Store.EndJob(ctx, job); err != nil {
 		return job, err
 	}

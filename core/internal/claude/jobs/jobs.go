@@ -162,7 +162,7 @@ func (j *Jobs) Start(ctx context.Context, job domain.Job) (domain.Job, error) {
 	}
 	crashpoint.Pass("job-added")
 	ctx = context.WithoutCancel(ctx) // it begins now, or has an end that tells why not
-	if err := j.begin(ctx, &job, limits.MaxOutput); err != nil {
+	if err := j.begin(ctx, &job, limits); err != nil {
 		job.State, job.EndedAt = domain.JobFailed, time.Now()
 		err = fmt.Errorf("start a job: %w", err)
 		if failed := j.options.Store.EndJob(ctx, job); failed != nil {
@@ -185,7 +185,7 @@ func (j *Jobs) handOver(job domain.Job) {
 }
 
 // begin starts the process of a job, records it, and gives it its order.
-func (j *Jobs) begin(ctx context.Context, job *domain.Job, most int64) error {
+func (j *Jobs) begin(ctx context.Context, job *domain.Job, limits config.Jobs) error {
 	folder, err := j.makeFolder(job.ID)
 	if err != nil {
 		return err
@@ -203,7 +203,10 @@ func (j *Jobs) begin(ctx context.Context, job *domain.Job, most int64) error {
 	if err := children.Start(command); err != nil {
 		return err
 	}
-	if err := j.order(ctx, job, command.Process.Pid, write, order{Shell: cli.FindShell(), Command: job.Command, Pattern: job.Pattern, Most: most}); err != nil {
+	if err := j.limit(job.ID, command.Process.Pid, limits.Memory); err != nil {
+		j.log.Warn("a job has no limit of memory", "job", job.ID, "error", err)
+	}
+	if err := j.order(ctx, job, command.Process.Pid, write, order{Shell: cli.FindShell(), Command: job.Command, Pattern: job.Pattern, Most: limits.MaxOutput}); err != nil {
 		return errors.Join(err, write.Close(), children.Wait(command)) // without an order it ends
 	}
 	children.Detach(command)

@@ -22,7 +22,7 @@ func name(j domain.Job) string {
 // maxTitle bounds what a job is called, in characters.
 const maxTitle = 80
 
-func endReport(j domain.Job, failed string) string {
+func endReport(j domain.Job, failed string, exhausted bool) string {
 	var said string
 	switch took := j.EndedAt.Sub(j.StartedAt).Round(time.Second); {
 	case j.State == domain.JobExited && j.Code == 0:
@@ -35,6 +35,9 @@ func endReport(j domain.Job, failed string) string {
 		said = "did not begin: the host ended first, or the process that was to run it did."
 	default:
 		said = "was interrupted: the machine was restarted, or its processes were killed. It is not known how far it came, and it is not run again."
+	}
+	if exhausted {
+		said += " The system has ended a process of it, because the job used more memory than a job may here."
 	}
 	return report(j, said, j.Tail, j.Output)
 }
