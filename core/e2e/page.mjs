@@ -130,7 +130,7 @@ await attempt(async () => {
     await page.route('**/v1/status', async (route) => { await held; await route.continue(); }); // the page does not see what happens
     await tell('answer in the chat');
     await question('Bash').getByRole('button', { name: /Always, question/ }).click();
-    await page.getByRole('alert').filter({ hasText: 'This question has already been answered; the first answer counts.' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'This question has already been answered; the first answer counts: ❌ User1000 denied' }).waitFor();
     await picture('state-second-answer');
     go();
     await page.getByRole('button', { name: 'Close' }).click();

@@ -159,7 +159,7 @@ func TestWorkIsReported(t *testing.T) {
 		messagesapi.Reply{Thinking: "I see", Text: "done"},
 	)
 	got := r.run(pool, r.turn("look"))
-	want := []agent.ToolUse{{Name: "Bash", Summary: "true"}, {Name: "Read", Summary: "/no/such/file", Failed: true}}
+	want := []agent.ToolUse{{Name: "Bash", Summary: "true"}, {Name: "Read", Summary: "/no/such/file", Failed: true, Denied: true}}
 	if diff := cmp.Diff(want, got.Tools, cmpopts.IgnoreFields(agent.ToolUse{}, "Output")); diff != "" {
 		t.Errorf("tools (-want +got):\n%s", diff)
 	}
