@@ -59,9 +59,6 @@ func find(own, mounts string, delegated func(dir string) bool) (Place, error) {
 			return Place{}, errors.New("no control group is delegated to the host: a service of systemd 254 or later needs " +
 				"Delegate=memory, DelegateSubgroup=host and ProtectControlGroups=no")
 		}
-		if err := os.WriteFile(filepath.Join(parent, "cgroup.subtree_control"), []byte("+memory"), 0); err != nil {
-			return Place{}, fmt.Errorf("the control group that is delegated to the host has no limits of memory: %w", err)
-		}
 		return Place{dir: parent, unified: true}, nil
 	}
 	return Place{}, errors.New("this system has no control groups for memory")
@@ -114,6 +111,9 @@ func (g Group) Limit(memory int64) error {
 	name := "memory.limit_in_bytes"
 	if g.unified {
 		name = "memory.max"
+		if err := os.WriteFile(filepath.Join(filepath.Dir(g.dir), "cgroup.subtree_control"), []byte("+memory"), 0); err != nil {
+			return fmt.Errorf("switch on limits of memory below the control group that is delegated to the host: %w", err)
+		}
 	}
 	if err := g.write(name, memory); err != nil {
 		return fmt.Errorf("limit the memory of a control group: %w", err)
