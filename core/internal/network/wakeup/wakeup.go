@@ -12,6 +12,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
 	"github.com/clawhost/clawhost/core/internal/network/remote"
+	"github.com/clawhost/clawhost/core/internal/store"
 )
 
 // The wait after a failed call; it doubles.
@@ -20,18 +21,9 @@ const (
 	lastWait  = 5 * time.Minute
 )
 
-// Store keeps the wake-ups.
-type Store interface {
-	// DueWakeUp waits until a wake-up of a plugin is due.
-	DueWakeUp(ctx context.Context, instance string) (domain.WakeUp, error)
-	// WokenUp deletes a wake-up, unless it was set to another time since it was read, and PutOffWakeUp has it wait for its next attempt.
-	WokenUp(ctx context.Context, w domain.WakeUp) error
-	PutOffWakeUp(ctx context.Context, w domain.WakeUp, next time.Time) error
-}
-
 // Run calls plugins for their wake-ups until ctx ends: each at least once, those of one plugin one after the other. It returns when
 // no call is in progress.
-func Run(ctx context.Context, s Store, p *plugins.Registry, log hclog.Logger) {
+func Run(ctx context.Context, s *store.Store, p *plugins.Registry, log hclog.Logger) {
 	var serving sync.WaitGroup
 	defer serving.Wait()
 	served := map[string]bool{} // by name, of all plugins so far
@@ -52,7 +44,7 @@ func Run(ctx context.Context, s Store, p *plugins.Registry, log hclog.Logger) {
 }
 
 // serve calls one plugin, whenever it runs.
-func serve(ctx context.Context, name string, s Store, p *plugins.Registry, log hclog.Logger) {
+func serve(ctx context.Context, name string, s *store.Store, p *plugins.Registry, log hclog.Logger) {
 	for ctx.Err() == nil {
 		changed := p.Changed()
 		if plugin, running := p.Get(name); !running || !plugin.Can(remote.WakeUp) {
@@ -74,7 +66,7 @@ func serve(ctx context.Context, name string, s Store, p *plugins.Registry, log h
 }
 
 // wake calls a plugin for a wake-up. Its error is the store's.
-func wake(ctx context.Context, plugin *plugins.Plugin, w domain.WakeUp, s Store, log hclog.Logger) error {
+func wake(ctx context.Context, plugin *plugins.Plugin, w domain.WakeUp, s *store.Store, log hclog.Logger) error {
 	err := plugin.WakeUp(ctx, w.Key, w.At)
 	crashpoint.Pass("woken") // The plugin has done what the wake-up is for; the store does not know.
 	switch {
