@@ -90,10 +90,12 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root := a.commands()
 	line := dashed(root, args)
 	root.SetArgs(line)
-	var err error
-	if name, rest := a.pluginLine(root, line); name != "" {
+	name, rest, err := a.pluginLine(root, line)
+	switch {
+	case err != nil:
+	case name != "":
 		err = a.runPlugin(ctx, name, args[len(args)-len(rest):])
-	} else {
+	default:
 		err = root.ExecuteContext(ctx)
 	}
 	var problems config.Problems

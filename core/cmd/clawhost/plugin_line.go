@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -23,8 +24,9 @@ type exitCode int
 func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // pluginLine returns the plugin that a command line names in place of a command, and what follows the name. It returns no name for
-// other command lines: a command of clawhost comes before a plugin of that name. The flags before the name are applied.
-func (a *app) pluginLine(root *cobra.Command, args []string) (name string, rest []string) {
+// other command lines: a command of clawhost comes before a plugin of that name. The flags before the name are applied. The error says
+// why the config, which would have the plugin, cannot be read.
+func (a *app) pluginLine(root *cobra.Command, args []string) (name string, rest []string, err error) {
 	at := 0
 	for at < len(args) && strings.HasPrefix(args[at], "-") {
 		flag := root.Flag(strings.TrimLeft(args[at], "-")) // nil for an unknown one, and with "="
@@ -33,20 +35,23 @@ func (a *app) pluginLine(root *cobra.Command, args []string) (name string, rest 
 		}
 	}
 	if at >= len(args) || strings.HasPrefix(args[at], "__") || args[at] == "help" || args[at] == "completion" {
-		return "", nil
+		return "", nil, nil
 	}
 	if c, _, err := root.Find(args[at : at+1]); err != nil || c != root || root.ParseFlags(args[:at]) != nil {
-		return "", nil
+		return "", nil, nil
 	}
 	path, err := a.place()
+	if errors.Is(err, errNoConfig) {
+		return "", nil, nil
+	}
 	if err != nil {
-		return "", nil
+		return "", nil, err
 	}
 	names, err := config.LoadPlugins(path, a.variable(path))
 	if err != nil || !slices.Contains(names, args[at]) {
-		return "", nil
+		return "", nil, err
 	}
-	return args[at], args[at+1:]
+	return args[at], args[at+1:], nil
 }
 
 // runPlugin has the running host's plugin answer a command line, and prints what it says.
