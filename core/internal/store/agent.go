@@ -51,8 +51,8 @@ func (t *tx) postNumbered(session string, m domain.ToolPost) (number int64, fres
 }
 
 // posted returns what was noted with a key of a post; the error is [sql.ErrNoRows] for one that is new.
-func (t *tx) posted(key domain.Key) (ref int64, err error) {
-	err = t.row(`SELECT ref FROM dedupe WHERE kind = 'post' AND channel = '' AND id = ?1`, []any{key.String()}, &ref)
+func (v view) posted(key domain.Key) (ref int64, err error) {
+	err = v.row(`SELECT ref FROM dedupe WHERE kind = 'post' AND channel = '' AND id = ?1`, []any{key.String()}, &ref)
 	return ref, err
 }
 

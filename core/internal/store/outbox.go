@@ -35,8 +35,7 @@ func (s *Store) PostFrom(
 
 // Posted returns the id of the first item of what was posted under a key; zero: nothing was.
 func (s *Store) Posted(ctx context.Context, key domain.Key) (firstID int64, err error) {
-	err = noRows(s.view(ctx).row(`SELECT ref FROM dedupe WHERE kind = 'post' AND channel = '' AND id = ?1`, []any{key.String()}, &firstID))
-	if err != nil {
+	if firstID, err = s.view(ctx).posted(key); noRows(err) != nil {
 		return 0, fmt.Errorf("look up a post: %w", err)
 	}
 	return firstID, nil
