@@ -234,7 +234,7 @@ func (f *Store) putFetched(instance string, m *chat.Media, content io.Reader) er
 	return nil
 }
 
-// Drop removes a received file that is not recorded.
+// Drop removes a received file that nothing names. If it is recorded, its record expires.
 func (f *Store) Drop(instance string, ref chat.MediaRef) {
 	if path, err := f.path(instance, ref); err == nil {
 		_ = os.Remove(path) // otherwise it expires

@@ -78,7 +78,7 @@ func (g *Gateway) Post(ctx context.Context, c Caller, key string, m Message) (in
 	if n := len(items); n > 0 && len(m.Buttons) > 0 {
 		items[n-1].Buttons = conversation.Arrange(limits.Buttons, m.Buttons)
 	}
-	kept, err := g.copied(ctx, c, m.Uploads, func(about chat.Media, content io.Reader) (chat.Media, error) {
+	kept, err := g.copied(ctx, c, m.To.Channel, m.Uploads, func(about chat.Media, content io.Reader) (chat.Media, error) {
 		return g.Keep(ctx, c, m.To, about, content)
 	})
 	if err != nil {
@@ -117,29 +117,42 @@ func (g *Gateway) checkButtons(c Caller, m Message, limits chat.Limits) error {
 	}
 }
 
-// copied has files of a plugin kept, and returns them as they are kept. After an error none is.
+// copied has files of a plugin kept for a channel, and returns them as they are kept. After an error none is.
 func (g *Gateway) copied(
-	ctx context.Context, c Caller, uploads []chat.MediaRef, keep func(chat.Media, io.Reader) (chat.Media, error),
+	ctx context.Context, c Caller, channel string, uploads []chat.MediaRef, keep func(chat.Media, io.Reader) (chat.Media, error),
 ) (kept []chat.Media, err error) {
+	defer func() {
+		if err != nil {
+			g.drop(channel, kept)
+			kept = nil
+		}
+	}()
 	for _, ref := range uploads {
 		about, content, err := g.options.Files.Open(ctx, c.plugin, ref)
 		if err != nil {
-			return nil, err
+			return kept, err
 		}
 		about.Ref = ""
 		file, err := keep(about, content)
 		content.Close()
 		if err != nil {
-			return nil, err
+			return kept, err
 		}
 		kept = append(kept, file)
 	}
 	return kept, nil
 }
 
+// drop deletes files that were kept for a channel, and that nothing names.
+func (g *Gateway) drop(channel string, kept []chat.Media) {
+	for _, file := range kept {
+		g.options.Files.Drop(channel, file.Ref)
+	}
+}
+
 // attached keeps the files of a plugin's prompt for its chat's channel.
 func (g *Gateway) attached(ctx context.Context, c Caller, p Prompt) ([]chat.Media, error) {
-	return g.copied(ctx, c, p.Uploads, func(m chat.Media, content io.Reader) (chat.Media, error) {
+	return g.copied(ctx, c, p.To.Channel, p.Uploads, func(m chat.Media, content io.Reader) (chat.Media, error) {
 		kept, err := g.options.Files.Put(ctx, p.To.Channel, m, content)
 		if errors.Is(err, files.ErrTooLarge) || errors.Is(err, files.ErrNotAccepted) {
 			err = Refusal{Invalid, fmt.Sprintf("%s: %v", m.FileName, err)}

@@ -53,8 +53,6 @@ func (s mediaServer) Upload(in grpc.ClientStreamingServer[pluginv1.UploadRequest
 		return status.Error(codes.FailedPrecondition, "is larger than "+s.options.Files.Most())
 	case errors.Is(err, files.ErrNotAccepted):
 		return status.Error(codes.FailedPrecondition, err.Error())
-	case errors.Is(err, files.ErrNoSpace):
-		return status.Error(codes.Unavailable, err.Error()+"; try again later")
 	case err != nil:
 		return s.refuse("store a file", err)
 	}

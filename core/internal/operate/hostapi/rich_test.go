@@ -125,6 +125,13 @@ func TestARichPost(t *testing.T) {
 	if ds, err = b.store.ClaimDeliveries(t.Context(), "echo", 10); err != nil || len(ds) != 1 || len(ds[0].Item.Media) != 1 {
 		t.Errorf("the file: %+v, %v", ds, err)
 	}
+	// What is refused leaves no copies.
+	before := len(b.files(t))
+	if _, err := client.Post(t.Context(), &pluginv1.PostRequest{
+		IdempotencyKey: "half", Address: address("echo", "anna"), Media: []*pluginv1.Media{file, {Ref: "lost", Kind: pluginv1.MediaKind_MEDIA_KIND_FILE}},
+	}); err == nil || len(b.files(t)) != before {
+		t.Errorf("one of two files: %v, and %d files are there, want %d", err, len(b.files(t)), before)
+	}
 	// The same again posts nothing, also if the files are not there any more.
 	file.Ref = "lost"
 	if err := post("key", "/note yes"); err != nil {
