@@ -4,8 +4,8 @@ CREATE TABLE wake_ups (
     key      TEXT   NOT NULL,
     at       BIGINT NOT NULL,
     next_at  BIGINT NOT NULL,            -- when the plugin is to be called: later than at after a failure
-    attempts BIGINT NOT NULL DEFAULT 0,  -- that have failed
-    revision BIGINT NOT NULL,            -- changes each time it is set
+    attempts BIGINT NOT NULL DEFAULT 0,  -- that have failed since the last success
+    revision BIGINT NOT NULL,            -- changes each time it is set to another time
     PRIMARY KEY (instance, key)
 );
 
