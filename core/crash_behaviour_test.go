@@ -156,7 +156,7 @@ func (d *deputy) hears(text string) ([]int, []line, error) {
 		if !asking.MatchString(text) || len(d.asked)%3 != 0 {
 			return nil, nil, nil
 		}
-		return nil, []line{{"no-" + id[1], "/answer " + id[1] + " no"}}, nil
+		return nil, []line{{id: "no-" + id[1], text: "/answer " + id[1] + " no"}}, nil
 	}
 }
 
@@ -193,7 +193,7 @@ func (a *asker) hears(text string) (answered []int, replies []line, err error) {
 			word = "once"
 			a.leaves[n]++
 		}
-		return nil, []line{{"answer-" + id[1], "/answer " + id[1] + " " + word}}, nil
+		return nil, []line{{id: "answer-" + id[1], text: "/answer " + id[1] + " " + word}}, nil
 	}
 	if late(text) {
 		return nil, nil, nil
@@ -251,8 +251,8 @@ func (c *chooser) hears(text string) (answered []int, replies []line, err error)
 			return nil, nil, fmt.Errorf("asked again, or for nothing: %q", text)
 		}
 		c.asked[id[1]] = true
-		c.again = &line{"again-" + id[1], fmt.Sprintf("/answer %s the one of again-%d-%s, please", id[1], n, id[1])}
-		return nil, []line{{"wish-" + id[1], fmt.Sprintf("the one of wish-%d-%s, please", n, id[1])}}, nil
+		c.again = &line{id: "again-" + id[1], text: fmt.Sprintf("/answer %s the one of again-%d-%s, please", id[1], n, id[1])}
+		return nil, []line{{id: "wish-" + id[1], text: fmt.Sprintf("the one of wish-%d-%s, please", n, id[1])}}, nil
 	}
 	if late(text) {
 		return nil, nil, nil

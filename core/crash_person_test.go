@@ -45,7 +45,10 @@ type behaviour interface {
 }
 
 // line is a message as the channel knows it.
-type line struct{ id, text string }
+type line struct {
+	id, text string
+	typed    bool // its person is seen typing it
+}
 
 func newPerson(chat, address string, b behaviour) *person {
 	p := &person{chat: chat, address: address, behaviour: b, keys: map[string]string{}}
@@ -103,6 +106,9 @@ func (p *person) converse(ctx context.Context, conn net.Conn) {
 		if !open {
 			break
 		}
+		if next.typed {
+			fmt.Fprintln(conn, p.chat, "...")
+		}
 		if _, err := fmt.Fprintln(conn, p.chat, next.id, next.text); err != nil {
 			return
 		}
@@ -141,7 +147,8 @@ func (p *person) lost(conn net.Conn) {
 }
 
 // next waits for something to write, a reply or the next message, but for messages not so far ahead of the answers as the
-// person writes. It is false when the connection has ended, or the person hangs up.
+// person writes. It is false when the connection has ended, or the person hangs up. Whoever waits for no answer is seen typing, so that
+// the host may start Claude before the message comes.
 func (p *person) next(ctx context.Context, conn net.Conn) (next line, reply, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -151,7 +158,7 @@ func (p *person) next(ctx context.Context, conn net.Conn) (next line, reply, ok 
 		}
 		if n := p.sent + 1; n == p.written || ctx.Err() == nil && p.sent-len(p.answers) < p.behaviour.ahead() {
 			p.written = n
-			return line{strconv.Itoa(n), p.behaviour.says(n)}, false, true
+			return line{strconv.Itoa(n), p.behaviour.says(n), p.sent == len(p.answers)}, false, true
 		}
 		p.changed.Wait()
 	}

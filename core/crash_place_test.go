@@ -61,7 +61,7 @@ func (m *mover) hears(text string) (answered []int, replies []line, err error) {
 	}
 	next := n % len(m.names)
 	m.where[n+1] = m.folders[next]
-	return []int{n}, []line{{"move-" + strconv.Itoa(n), strings.TrimSpace(m.command + " " + m.names[next])}}, nil
+	return []int{n}, []line{{id: "move-" + strconv.Itoa(n), text: strings.TrimSpace(m.command + " " + m.names[next])}}, nil
 }
 
 func (*mover) problems(int) []string { return nil }
