@@ -30,7 +30,8 @@ var wings = []wing{
 		"crashpoint", "lazyregexp", "build", "recentlog", "logfile", "loglevel", "memory", "process", "cgroup", "budget", "frontmatter", "folder", "domain", "metrics", "trace", "wording", "health", "session", "access",
 		"config", "agent",
 	}},
-	{"", []string{"store", "dispatch"}},
+	{"store", []string{"engine", "migrations", "sqlite", "."}},
+	{"", []string{"dispatch"}},
 	{"text", []string{"normalise", "answer", "chunk", "envelope"}},
 	{"network", []string{"remote", "plugins", "supervisor", "hook", "wakeup", "reaction", "conversation"}},
 	{"media", []string{"filetype", "files", "program", "web", "speech", "extract", "outgoing"}},
@@ -58,7 +59,7 @@ var layers = func() (paths []string) {
 // testSupport are the packages that only tests import.
 var testSupport = []string{
 	"base/journal", "claude/messagesapi", "claude/recordings", "media/mediatest", "network/plugins/plugintest", "rules",
-	"store/storetest",
+	"store/engine/enginetest", "store/storetest",
 }
 
 // translators are the packages of core that know the protocol's messages. All others see the vocabulary of sdk/chat.

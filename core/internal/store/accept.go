@@ -14,11 +14,18 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // messageNamespace is the namespace of the messages' uuids. It never changes: claude recognises a message by its uuid.
 var messageNamespace = uuid.MustParse("5d2c7c5e-8b0f-4a57-9a3c-6f0f6b1f2e11")
+
+// event names an accepted event.
+type event struct {
+	channel string
+	id      chat.EventID
+}
 
 // uuidOf is the id of an event's message for claude.
 func uuidOf(edition chat.EventID, e event) string {
@@ -44,7 +51,7 @@ func (s *Store) Accept(ctx context.Context, in domain.Inbound) (domain.Acceptanc
 	if err != nil {
 		return domain.Acceptance{}, fmt.Errorf("accept: %w", err)
 	}
-	return step(ctx, s, "accept", func(t *tx) (domain.Acceptance, error) { return t.accept(in, e) })
+	return engine.Do(ctx, s.db, "accept", func(t *engine.Tx) (domain.Acceptance, error) { return accept(t, in, e) })
 }
 
 // checkInbound rejects a message that could not be found again.
@@ -115,92 +122,92 @@ type place struct {
 
 func (p place) waiting() int64 { return p.queued - p.held }
 
-func (t *tx) accept(in domain.Inbound, e encoded) (domain.Acceptance, error) {
-	isNew, err := t.unseen(in.Message.Channel, in.EventID)
+func accept(t *engine.Tx, in domain.Inbound, e encoded) (domain.Acceptance, error) {
+	isNew, err := unseen(t, in.Message.Channel, in.EventID)
 	if err == nil && in.Message.SameText {
-		err = t.sameText(in, isNew)
+		err = sameText(t, in, isNew)
 	}
 	if err != nil || !isNew {
 		return domain.Acceptance{Duplicate: !isNew}, err
 	}
-	p, err := t.place(in)
+	p, err := reserve(t, in)
 	if err != nil {
 		return domain.Acceptance{}, err
 	}
 	if in.MaxWaiting > 0 && p.waiting() > int64(in.MaxWaiting) {
 		return domain.Acceptance{}, domain.ErrLaneFull
 	}
-	before, err := t.touchSession(in)
+	before, err := touchSession(t, in)
 	if err != nil {
 		return domain.Acceptance{}, err
 	}
-	if err := t.keepStarter(in.Session, in.Message.Starter); err != nil {
+	if err := keepStarter(t, in.Session, in.Message.Starter); err != nil {
 		return domain.Acceptance{}, err
 	}
 	accepted := domain.Acceptance{Seq: p.seq, Waiting: int(p.queued) - 1, Running: p.running}
 	if in.Lane == domain.TurnLane {
-		if accepted.Replaced, err = t.expire(in, p, before); err != nil {
+		if accepted.Replaced, err = expire(t, in, p, before); err != nil {
 			return domain.Acceptance{}, err
 		}
-		if err := t.admit(in, e, &p, &accepted); err != nil {
+		if err := admit(t, in, e, &p, &accepted); err != nil {
 			return domain.Acceptance{}, err
 		}
 	}
 	if accepted.Seq != 0 {
-		receipt, err := t.receipt(in, e, p, accepted)
+		receipt, err := receipt(t, in, e, p, accepted)
 		if err != nil {
 			return domain.Acceptance{}, err
 		}
-		if err := t.put(in, e, p, before.messageAt, receipt); err != nil {
+		if err := put(t, in, e, p, before, receipt); err != nil {
 			return domain.Acceptance{}, err
 		}
 	}
 	if p.moved {
-		if err := t.rearm(in.Session, in.Lane); err != nil {
+		if err := rearm(t, in.Session, in.Lane); err != nil {
 			return domain.Acceptance{}, err
 		}
 	}
 	// A running lane is woken when its run ends, and an unchanged head is known. The Claim that waits for the lane then runs
-	// in this transaction (writer.woken).
+	// in this transaction.
 	if !accepted.Running && (p.queued == 1 || p.moved) {
-		t.after.ready(in.Lane)
+		t.Announce(laneReady(in.Lane))
 	}
 	if accepted.Seq == 0 {
 		return accepted, nil
 	}
 	if in.Model != nil {
-		if err := t.configure(in.Session, func(o *domain.Overrides) { o.Model = *in.Model }); err != nil {
+		if err := configure(t, in.Session, func(o *domain.Overrides) { o.Model = *in.Model }); err != nil {
 			return domain.Acceptance{}, err
 		}
 	}
 	if in.Folder != nil {
-		if accepted.Replaced, err = t.changeFolder(in.Session, *in.Folder); err != nil {
+		if accepted.Replaced, err = changeFolder(t, in.Session, *in.Folder); err != nil {
 			return domain.Acceptance{}, err
 		}
 	}
 	if in.Resume != "" {
-		if accepted.Replaced, err = t.resume(in.Session, in.Resume); err != nil {
+		if accepted.Replaced, err = resume(t, in.Session, in.Resume); err != nil {
 			return domain.Acceptance{}, err
 		}
 	}
 	if in.Fork {
-		if accepted.Replaced, err = t.fork(in.Session); err != nil {
+		if accepted.Replaced, err = fork(t, in.Session); err != nil {
 			return domain.Acceptance{}, err
 		}
 	}
 	if in.Choice != nil {
-		if err := t.chooseAgent(*in.Choice); err != nil {
+		if err := chooseAgent(t, *in.Choice); err != nil {
 			return domain.Acceptance{}, err
 		}
 	}
 	if in.Reset {
-		if err := t.row(`SELECT claude_session FROM sessions WHERE key = ?1`, []any{in.Session}, &accepted.Replaced); err != nil {
+		if err := t.Row(`SELECT claude_session FROM sessions WHERE key = ?1`, []any{in.Session}, &accepted.Replaced); err != nil {
 			return domain.Acceptance{}, err
 		}
-		if err := t.bindWaiting(in.Session, math.MaxInt64); err != nil {
+		if err := bindWaiting(t, in.Session, math.MaxInt64); err != nil {
 			return domain.Acceptance{}, err
 		}
-		if _, _, err = t.beginClaudeSession(in.Session); err != nil {
+		if _, _, err = beginClaudeSession(t, in.Session); err != nil {
 			return domain.Acceptance{}, err
 		}
 	}
@@ -208,43 +215,43 @@ func (t *tx) accept(in domain.Inbound, e encoded) (domain.Acceptance, error) {
 }
 
 // put puts a message into its lane.
-func (t *tx) put(in domain.Inbound, e encoded, p place, previousAt sql.NullInt64, receipt int64) error {
+func put(t *engine.Tx, in domain.Inbound, e encoded, p place, before sessionBefore, receipt int64) error {
 	var id chat.MessageID
 	if in.Lane == domain.TurnLane { // a command cannot be withdrawn
 		id = in.Message.ID
 	}
-	reacts := in.Reacts && id != ""
-	_, err := t.exec(`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, previous_at,
+	shows := in.Reacts && id != ""
+	_, err := t.Exec(`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, previous_at,
 			mode, steers, share, overrides, size, burst, burst_by, message_id, receipt, reacts,
 			authority, origin, fresh, edition, files)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)`,
-		in.Session, in.Lane, p.seq, in.Message.Channel, in.EventID, e.message, t.arrivals.next(in.Lane, t.now), p.readyAt, previousAt,
-		in.Queue.Mode, in.Queue.Steers(), e.share, e.overrides, len(in.Message.Text), p.burst, joinedBy(in.Burst), id, receipt, reacts,
+		in.Session, in.Lane, p.seq, in.Message.Channel, in.EventID, e.message, before.receivedAt, p.readyAt, before.messageAt,
+		in.Queue.Mode, in.Queue.Steers(), e.share, e.overrides, len(in.Message.Text), p.burst, joinedBy(in.Burst), id, receipt, shows,
 		in.Message.Authority, in.Message.Origin, in.Message.Fresh, in.Message.Edition, hasFiles(in.Message))
-	if err != nil || !reacts {
+	if err != nil || !shows {
 		return err
 	}
-	return t.reacts(in)
+	return reacts(t, in)
 }
 
 // unseen records an event, and reports whether it is new.
-func (t *tx) unseen(channel string, id chat.EventID) (bool, error) {
-	n, err := t.exec(`INSERT INTO dedupe (kind, channel, id, seen_at) VALUES ('event', ?1, ?2, ?3) ON CONFLICT DO NOTHING`,
-		channel, id, t.now)
+func unseen(t *engine.Tx, channel string, id chat.EventID) (bool, error) {
+	n, err := t.Exec(`INSERT INTO dedupe (kind, channel, id, seen_at) VALUES ('event', ?1, ?2, ?3) ON CONFLICT DO NOTHING`,
+		channel, id, t.Now)
 	return n > 0, err
 }
 
 // sameText records a digest of a new event's text. For an event that is known it fails if that had another one. The rows of older versions
 // have none.
-func (t *tx) sameText(in domain.Inbound, isNew bool) error {
+func sameText(t *engine.Tx, in domain.Inbound, isNew bool) error {
 	sum := sha256.Sum256([]byte(in.Message.Text))
 	digest := int64(binary.LittleEndian.Uint64(sum[:]) | 1) // never zero
 	if isNew {
-		_, err := t.exec(`UPDATE dedupe SET ref = ?3 WHERE kind = 'event' AND channel = ?1 AND id = ?2`, in.Message.Channel, in.EventID, digest)
+		_, err := t.Exec(`UPDATE dedupe SET ref = ?3 WHERE kind = 'event' AND channel = ?1 AND id = ?2`, in.Message.Channel, in.EventID, digest)
 		return err
 	}
 	var before int64
-	err := t.row(`SELECT COALESCE(ref, 0) FROM dedupe WHERE kind = 'event' AND channel = ?1 AND id = ?2`, []any{in.Message.Channel, in.EventID}, &before)
+	err := t.Row(`SELECT COALESCE(ref, 0) FROM dedupe WHERE kind = 'event' AND channel = ?1 AND id = ?2`, []any{in.Message.Channel, in.EventID}, &before)
 	if err == nil && before != 0 && before != digest {
 		err = domain.ErrOtherRequest
 	}
@@ -269,11 +276,11 @@ func rank(in domain.Inbound) int64 {
 	return rank
 }
 
-// place reserves a position in the lane. The time of the lane's head does not change; a running lane becomes ready when
+// reserve reserves a position in the lane. The time of the lane's head does not change; a running lane becomes ready when
 // the run ends. A command of a higher rank has a lower seq, even if one of a lower rank runs or waits for another try.
-func (t *tx) place(in domain.Inbound) (place, error) {
-	p := place{readyAt: readyAt(in, t.now, t.now)}
-	err := t.row(`INSERT INTO lanes (session, lane, next_seq, queued, ready_at, owner) VALUES (?1, ?2, 1, 1, ?3, ?4)
+func reserve(t *engine.Tx, in domain.Inbound) (place, error) {
+	p := place{readyAt: readyAt(in, t.Now, t.Now)}
+	err := t.Row(`INSERT INTO lanes (session, lane, next_seq, queued, ready_at, owner) VALUES (?1, ?2, 1, 1, ?3, ?4)
 		ON CONFLICT (session, lane) DO UPDATE SET next_seq = lanes.next_seq + 1, queued = lanes.queued + 1,
 			ready_at = CASE WHEN lanes.run_id IS NULL THEN COALESCE(lanes.ready_at, excluded.ready_at) END,
 			owner = CASE WHEN lanes.queued = 0 THEN excluded.owner ELSE lanes.owner END
@@ -287,19 +294,20 @@ func (t *tx) place(in domain.Inbound) (place, error) {
 
 // rearm makes an idle lane ready when its head is. It is called whenever the head, or its time, may have changed. A
 // lane that was already ready keeps its position among the lanes.
-func (t *tx) rearm(session string, lane domain.Lane) error {
-	_, err := t.exec(`UPDATE lanes SET (ready_at, owner) =
+func rearm(t *engine.Tx, session string, lane domain.Lane) error {
+	_, err := t.Exec(`UPDATE lanes SET (ready_at, owner) =
 			(SELECT CASE WHEN lanes.run_id IS NOT NULL THEN NULL WHEN i.ready_at >= ?3 THEN i.ready_at
 					WHEN COALESCE(lanes.ready_at, ?3) >= ?3 THEN ?3
 					WHEN lanes.ready_at > i.ready_at THEN lanes.ready_at ELSE i.ready_at END,
 					CASE WHEN i.authority = ?4 THEN 1 ELSE 0 END
 				FROM inbox i WHERE i.session = ?1 AND i.lane = ?2 ORDER BY i.seq LIMIT 1)
-		WHERE session = ?1 AND lane = ?2`, session, lane, t.now, chat.Owner)
+		WHERE session = ?1 AND lane = ?2`, session, lane, t.Now, chat.Owner)
 	return err
 }
 
 // sessionBefore is a session's row before a message.
 type sessionBefore struct {
+	receivedAt   int64         // when this message is received
 	messageAt    sql.NullInt64 // when its previous message was received
 	interactedAt sql.NullInt64 // the last message that was use of it
 	route        chat.Address
@@ -308,26 +316,29 @@ type sessionBefore struct {
 
 // touchSession creates or updates the session's row for a message. Commands do not count as messages here, because
 // claude does not see them.
-func (t *tx) touchSession(in domain.Inbound) (before sessionBefore, err error) {
+func touchSession(t *engine.Tx, in domain.Inbound) (before sessionBefore, err error) {
 	m := in.Message
-	var interactedAt, messageAt sql.NullInt64
-	if in.Lane == domain.TurnLane {
-		messageAt = sql.NullInt64{Int64: t.now, Valid: true}
-		if m.Uses() {
-			interactedAt = messageAt
-		}
-	}
-	err = t.row(`SELECT message_at, interacted_at, channel, chat, thread, peer FROM sessions WHERE key = ?1`, []any{in.Session},
-		&before.messageAt, &before.interactedAt, &before.route.Channel, &before.route.Chat, &before.route.Thread, &before.peer)
-	if errors.Is(err, sql.ErrNoRows) {
-		return before, t.makeSession(in, interactedAt, messageAt)
-	}
-	if err != nil {
+	var commandedAt sql.NullInt64
+	err = t.Row(`SELECT message_at, commanded_at, interacted_at, channel, chat, thread, peer FROM sessions WHERE key = ?1`, []any{in.Session},
+		&before.messageAt, &commandedAt, &before.interactedAt, &before.route.Channel, &before.route.Chat, &before.route.Thread, &before.peer)
+	unknown := errors.Is(err, sql.ErrNoRows)
+	if err != nil && !unknown {
 		return before, err
 	}
-	_, err = t.exec(`UPDATE sessions SET kind = COALESCE(NULLIF(?2, 0), kind), title = COALESCE(NULLIF(?3, ''), title),
-			interacted_at = COALESCE(?4, interacted_at), message_at = COALESCE(?5, message_at)
-		WHERE key = ?1`, in.Session, m.Chat.Kind, m.Chat.Title, interactedAt, messageAt)
+	before.receivedAt = arrival(in.Lane, t.Now, before.messageAt.Int64, commandedAt.Int64)
+	var interacted, message, commanded sql.NullInt64
+	came := &commanded
+	if in.Lane == domain.TurnLane {
+		came = &message
+		interacted = sql.NullInt64{Int64: t.Now, Valid: m.Uses()}
+	}
+	*came = sql.NullInt64{Int64: before.receivedAt, Valid: true}
+	if unknown {
+		return before, makeSession(t, in, interacted, message, commanded)
+	}
+	_, err = t.Exec(`UPDATE sessions SET kind = COALESCE(NULLIF(?2, 0), kind), title = COALESCE(NULLIF(?3, ''), title),
+			interacted_at = COALESCE(?4, interacted_at), message_at = COALESCE(?5, message_at), commanded_at = COALESCE(?6, commanded_at)
+		WHERE key = ?1`, in.Session, m.Chat.Kind, m.Chat.Title, interacted, message, commanded)
 	if err != nil || !m.FromChat() {
 		return before, err
 	}
@@ -336,20 +347,34 @@ func (t *tx) touchSession(in domain.Inbound) (before sessionBefore, err error) {
 	if m.Address() == before.route && peer == before.peer {
 		return before, nil
 	}
-	_, err = t.exec(`UPDATE sessions SET channel = ?2, chat = ?3, thread = ?4, peer = ?5 WHERE key = ?1`,
+	_, err = t.Exec(`UPDATE sessions SET channel = ?2, chat = ?3, thread = ?4, peer = ?5 WHERE key = ?1`,
 		in.Session, m.Channel, m.Chat.ID, m.Thread, peer)
 	if err != nil {
 		return before, err
 	}
-	return before, t.setDirectChat(m, peer)
+	return before, setDirectChat(t, m, peer)
+}
+
+// arrival is the time of a message or command that is accepted now, after the session's last message and its last command. A command is
+// later than every message before it, even in the same millisecond, and no message is earlier than a command before it: /stop uses these
+// times to decide what it stops.
+func arrival(lane domain.Lane, now, message, command int64) int64 {
+	before := command
+	if lane != domain.TurnLane {
+		before = message + 1
+	}
+	if before > now && before-now <= domain.MaxSkew.Milliseconds() {
+		return before
+	}
+	return now
 }
 
 // makeSession creates a session's row.
-func (t *tx) makeSession(in domain.Inbound, interactedAt, messageAt sql.NullInt64) error {
+func makeSession(t *engine.Tx, in domain.Inbound, interacted, message, commanded sql.NullInt64) error {
 	m, claude := in.Message, uuid.NewString()
-	if _, err := t.exec(`INSERT INTO claude_sessions (id, session, begun_at, parent, folder) VALUES (?1, ?2, ?3, ?4, COALESCE(
+	if _, err := t.Exec(`INSERT INTO claude_sessions (id, session, begun_at, parent, folder) VALUES (?1, ?2, ?3, ?4, COALESCE(
 			(SELECT c.folder FROM sessions p JOIN claude_sessions c ON c.id = p.claude_session WHERE p.key = ?4), ''))`,
-		claude, in.Session, t.now, in.Parent); err != nil {
+		claude, in.Session, t.Now, in.Parent); err != nil {
 		return err
 	}
 	var route chat.Address
@@ -357,23 +382,23 @@ func (t *tx) makeSession(in domain.Inbound, interactedAt, messageAt sql.NullInt6
 	if m.FromChat() {
 		route, peer = m.Address(), peerOf(m)
 	}
-	_, err := t.exec(`INSERT INTO sessions (key, claude_session, kind, title, channel, chat, thread, peer, created_at, reset_at, interacted_at, message_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10, ?11)`,
-		in.Session, claude, m.Chat.Kind, m.Chat.Title, route.Channel, route.Chat, route.Thread, peer, t.now, interactedAt, messageAt)
+	_, err := t.Exec(`INSERT INTO sessions (key, claude_session, kind, title, channel, chat, thread, peer, created_at, reset_at, interacted_at, message_at, commanded_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10, ?11, ?12)`,
+		in.Session, claude, m.Chat.Kind, m.Chat.Title, route.Channel, route.Chat, route.Thread, peer, t.Now, interacted, message, commanded)
 	if err != nil {
 		return err
 	}
-	return t.setDirectChat(m, peer)
+	return setDirectChat(t, m, peer)
 }
 
 // expire begins a new claude session if the session has expired, the message counts as use of it, and nothing waits. It
 // returns the replaced one.
-func (t *tx) expire(in domain.Inbound, p place, before sessionBefore) (replaced string, err error) {
+func expire(t *engine.Tx, in domain.Inbound, p place, before sessionBefore) (replaced string, err error) {
 	if in.Expiry == (domain.Expiry{}) || in.Reset || !in.Message.Uses() || p.queued > 1 {
 		return "", nil
 	}
 	var begunAt int64
-	err = t.row(`SELECT c.begun_at FROM sessions s JOIN claude_sessions c ON c.id = s.claude_session
+	err = t.Row(`SELECT c.begun_at FROM sessions s JOIN claude_sessions c ON c.id = s.claude_session
 		WHERE s.key = ?1 AND c.started_at IS NOT NULL`, []any{in.Session}, &begunAt)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil // it is still empty
@@ -381,17 +406,17 @@ func (t *tx) expire(in domain.Inbound, p place, before sessionBefore) (replaced 
 	if err != nil {
 		return "", err
 	}
-	if !in.Expiry.Reached(moment(begunAt), moment(before.interactedAt.Int64), moment(t.now)) {
+	if !in.Expiry.Reached(engine.Moment(begunAt), engine.Moment(before.interactedAt.Int64), engine.Moment(t.Now)) {
 		return "", nil
 	}
-	replaced, _, err = t.beginClaudeSession(in.Session)
+	replaced, _, err = beginClaudeSession(t, in.Session)
 	return replaced, err
 }
 
 // Outcome returns how the turn of an accepted event has ended. The error is [domain.ErrNotFound] for an event that was never
 // accepted, or was purged.
 func (s *Store) Outcome(ctx context.Context, channel string, id chat.EventID) (o domain.Outcome, err error) {
-	err = s.view(ctx).row(`SELECT COALESCE(r.state, ''), COALESCE(r.answer, ''), COALESCE(r.error, '')
+	err = s.db.View(ctx).Row(`SELECT COALESCE(r.state, ''), COALESCE(r.answer, ''), COALESCE(r.error, '')
 		FROM dedupe d LEFT JOIN runs r ON r.channel = d.channel AND r.event_id = d.id AND r.state IN ('done', 'failed', 'cancelled')
 		WHERE d.kind = 'event' AND d.channel = ?1 AND d.id = ?2 ORDER BY r.id DESC LIMIT 1`,
 		[]any{channel, id}, &o.State, &o.Answer, &o.Error)

@@ -9,23 +9,24 @@ import (
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // postNumbered posts a message of the agent for its own conversation, if nothing was posted by its key before, and returns
 // its number.
-func (t *tx) postNumbered(session string, m domain.ToolPost) (number int64, fresh bool, err error) {
-	number, err = t.posted(m.Key)
+func postNumbered(t *engine.Tx, session string, m domain.ToolPost) (number int64, fresh bool, err error) {
+	number, err = posted(t, m.Key)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return number, false, err
 	}
-	if err := t.row(`SELECT COALESCE(MAX(number), 0) + 1 FROM agent_messages WHERE session = ?1`, []any{session}, &number); err != nil {
+	if err := t.Row(`SELECT COALESCE(MAX(number), 0) + 1 FROM agent_messages WHERE session = ?1`, []any{session}, &number); err != nil {
 		return 0, false, err
 	}
 	message := domain.AgentMessage{Session: session, Number: number, Labels: m.Labels}
 	for _, item := range m.Items {
 		item.Kept = true
-		id, err := t.post(0, []domain.OutboxItem{item})
+		id, err := post(t, 0, []domain.OutboxItem{item})
 		if err != nil {
 			return 0, false, err
 		}
@@ -39,26 +40,26 @@ func (t *tx) postNumbered(session string, m domain.ToolPost) (number int64, fres
 	if err != nil {
 		return 0, false, err
 	}
-	_, err = t.exec(`INSERT INTO agent_messages (session, number, key, texts, files, labels, posted_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
-		session, number, cmp.Or(m.Token, m.Key.String()), texts, files, labels, t.now)
+	_, err = t.Exec(`INSERT INTO agent_messages (session, number, key, texts, files, labels, posted_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
+		session, number, cmp.Or(m.Token, m.Key.String()), texts, files, labels, t.Now)
 	if err != nil {
 		return 0, false, err
 	}
-	if err := t.notePosted(m.Key, number); err != nil {
+	if err := notePosted(t, m.Key, number); err != nil {
 		return 0, false, err
 	}
-	return number, true, t.mirror(m.From, m.Items[0].To)
+	return number, true, mirror(t, m.From, m.Items[0].To)
 }
 
 // posted returns what was noted with a key of a post; the error is [sql.ErrNoRows] for one that is new.
-func (v view) posted(key domain.Key) (ref int64, err error) {
-	err = v.row(`SELECT ref FROM dedupe WHERE kind = 'post' AND channel = '' AND id = ?1`, []any{key.String()}, &ref)
+func posted(q engine.Querier, key domain.Key) (ref int64, err error) {
+	err = q.Row(`SELECT ref FROM dedupe WHERE kind = 'post' AND channel = '' AND id = ?1`, []any{key.String()}, &ref)
 	return ref, err
 }
 
 // notePosted notes the key of a post.
-func (t *tx) notePosted(key domain.Key, ref int64) error {
-	_, err := t.exec(`INSERT INTO dedupe (kind, channel, id, seen_at, ref) VALUES ('post', '', ?1, ?2, ?3)`, key.String(), t.now, ref)
+func notePosted(t *engine.Tx, key domain.Key, ref int64) error {
+	_, err := t.Exec(`INSERT INTO dedupe (kind, channel, id, seen_at, ref) VALUES ('post', '', ?1, ?2, ?3)`, key.String(), t.Now, ref)
 	return err
 }
 
@@ -70,22 +71,21 @@ func (s *Store) ChangeByTool(ctx context.Context, runID int64, c domain.ToolChan
 	if err := checkItems(c.Texts); err != nil {
 		return fmt.Errorf("change by tool: %w", err)
 	}
-	_, err := step(ctx, s, "change by tool", func(t *tx) (nothing, error) { return nothing{}, t.changeByTool(runID, c) })
-	return err
+	return engine.Change(ctx, s.db, "change by tool", func(t *engine.Tx) error { return changeByTool(t, runID, c) })
 }
 
-func (t *tx) changeByTool(runID int64, c domain.ToolChange) error {
+func changeByTool(t *engine.Tx, runID int64, c domain.ToolChange) error {
 	h, err := fence(t, runID)
 	if err != nil {
 		return err
 	}
-	if _, err := t.posted(c.Key); !errors.Is(err, sql.ErrNoRows) {
+	if _, err := posted(t, c.Key); !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	if err := t.notePosted(c.Key, 0); err != nil {
+	if err := notePosted(t, c.Key, 0); err != nil {
 		return err
 	}
-	m, err := t.agentMessage(`session = ?1 AND number = ?2`, h.session, c.Number)
+	m, err := agentMessage(t, `session = ?1 AND number = ?2`, h.session, c.Number)
 	if err != nil {
 		return err
 	}
@@ -94,12 +94,12 @@ func (t *tx) changeByTool(runID int64, c domain.ToolChange) error {
 	}
 	if len(c.Texts) == 0 {
 		for _, item := range append(m.Texts, m.Files...) {
-			if err := t.retractShown(item); err != nil {
+			if err := retractShown(t, item); err != nil {
 				return err
 			}
 		}
 		// The row stays, so that the number is no other message's.
-		_, err := t.exec(`UPDATE agent_messages SET texts = '[]', files = '[]', labels = '[]' WHERE session = ?1 AND number = ?2`, h.session, c.Number)
+		_, err := t.Exec(`UPDATE agent_messages SET texts = '[]', files = '[]', labels = '[]' WHERE session = ?1 AND number = ?2`, h.session, c.Number)
 		return err
 	}
 	switch {
@@ -110,17 +110,17 @@ func (t *tx) changeByTool(runID int64, c domain.ToolChange) error {
 	}
 	for i, item := range m.Texts {
 		if i >= len(c.Texts) {
-			if err := t.retractShown(item); err != nil {
+			if err := retractShown(t, item); err != nil {
 				return err
 			}
 			continue
 		}
-		if item, err = t.shown(item); err != nil {
+		if item, err = shown(t, item); err != nil {
 			return err
 		}
 		change := c.Texts[i]
 		change.Edits, change.OrSend, change.Kept, change.ReplyTo = item, true, true, ""
-		if m.Texts[i], err = t.post(0, []domain.OutboxItem{change}); err != nil {
+		if m.Texts[i], err = post(t, 0, []domain.OutboxItem{change}); err != nil {
 			return err
 		}
 	}
@@ -130,47 +130,47 @@ func (t *tx) changeByTool(runID int64, c domain.ToolChange) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(`UPDATE agent_messages SET texts = ?3, labels = ?4 WHERE session = ?1 AND number = ?2`, h.session,
+	_, err = t.Exec(`UPDATE agent_messages SET texts = ?3, labels = ?4 WHERE session = ?1 AND number = ?2`, h.session,
 		c.Number, texts, labels)
 	return err
 }
 
 // shown returns the item whose message an item changes, if the change waits and is taken back; else the item.
-func (t *tx) shown(item int64) (int64, error) {
+func shown(t *engine.Tx, item int64) (int64, error) {
 	var to chat.Address
 	var edits int64
-	err := t.row(`SELECT channel, chat, thread, edits FROM outbox WHERE id = ?1`, []any{item}, &to.Channel, &to.Chat, &to.Thread, &edits)
+	err := t.Row(`SELECT channel, chat, thread, edits FROM outbox WHERE id = ?1`, []any{item}, &to.Channel, &to.Chat, &to.Thread, &edits)
 	if err != nil || edits == 0 {
-		return item, noRows(err)
+		return item, engine.NoRows(err)
 	}
-	if gone, err := t.takeBack(item, to); err != nil || !gone {
+	if gone, err := takeBack(t, item, to); err != nil || !gone {
 		return item, err
 	}
-	return t.shown(edits)
+	return shown(t, edits)
 }
 
-func (t *tx) retractShown(item int64) error {
-	item, err := t.shown(item)
+func retractShown(t *engine.Tx, item int64) error {
+	item, err := shown(t, item)
 	if err != nil {
 		return err
 	}
-	return t.retract(item)
+	return retract(t, item)
 }
 
 // AgentMessage returns a message that the agent has sent to a session by a tool. The error is [domain.ErrNotFound] if there is
 // none of this number.
 func (s *Store) AgentMessage(ctx context.Context, session string, number int64) (domain.AgentMessage, error) {
-	return s.view(ctx).agentMessage(`session = ?1 AND number = ?2`, session, number)
+	return agentMessage(s.db.View(ctx), `session = ?1 AND number = ?2`, session, number)
 }
 
 // AgentMessageByToken returns a message that the agent has sent by a tool, by its token, as [Store.AgentMessage] does.
 func (s *Store) AgentMessageByToken(ctx context.Context, token string) (domain.AgentMessage, error) {
-	return s.view(ctx).agentMessage(`key = ?1`, token)
+	return agentMessage(s.db.View(ctx), `key = ?1`, token)
 }
 
-func (v view) agentMessage(where string, args ...any) (m domain.AgentMessage, err error) {
+func agentMessage(q engine.Querier, where string, args ...any) (m domain.AgentMessage, err error) {
 	var texts, files, labels string
-	err = v.row(`SELECT session, number, key, texts, files, labels FROM agent_messages WHERE `+where, args, &m.Session,
+	err = q.Row(`SELECT session, number, key, texts, files, labels FROM agent_messages WHERE `+where, args, &m.Session,
 		&m.Number, &m.Token, &texts, &files, &labels)
 	if errors.Is(err, sql.ErrNoRows) {
 		return m, domain.ErrNotFound
@@ -194,7 +194,7 @@ func encodeAgentMessage(m domain.AgentMessage) (texts, files, labels string, err
 
 // SentBySession reports whether a message is an answer of the agent to a session, of the last 30 days.
 func (s *Store) SentBySession(ctx context.Context, session, channel string, in chat.ID, id chat.MessageID) (own bool, err error) {
-	err = s.view(ctx).row(`SELECT EXISTS (SELECT 1 FROM sent s JOIN runs r ON r.id = s.run_id
+	err = s.db.View(ctx).Row(`SELECT EXISTS (SELECT 1 FROM sent s JOIN runs r ON r.id = s.run_id
 		WHERE s.channel = ?1 AND s.chat = ?2 AND s.message_id = ?3 AND r.session = ?4 AND r.lane = ?5)`,
 		[]any{channel, in, id, session, domain.TurnLane}, &own)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
 // Bounds of one run.
@@ -32,11 +33,11 @@ type inboxRow struct {
 	reacts           bool
 }
 
-func (r *inboxRow) scan(rows rows) error {
+func (r *inboxRow) scan(rows engine.Rows) error {
 	var receivedAt, consumedAt int64
 	err := rows.Scan(&r.Seq, &r.Number, &r.Burst, &r.id.channel, &r.id.id, &r.message, &receivedAt, &r.previousAt, &r.Attempts, &r.bound,
 		&consumedAt, &r.batch, &r.mode, &r.share, &r.overrides, &r.size, &r.said, &r.sent, &r.preview, &r.receipt, &r.reacts)
-	r.ReceivedAt, r.ConsumedAt = moment(receivedAt), moment(consumedAt)
+	r.ReceivedAt, r.ConsumedAt = engine.Moment(receivedAt), engine.Moment(consumedAt)
 	return err
 }
 
@@ -48,9 +49,9 @@ func (r *inboxRow) decode() error {
 
 // batch reads the messages of the lane's next run: those of an earlier attempt; or else the head with the rest of its
 // burst and, in collect mode, the following messages that are also to be collected and may share its turn.
-func (t *tx) batch(session string, lane domain.Lane) ([]inboxRow, error) {
+func batch(t *engine.Tx, session string, lane domain.Lane) ([]inboxRow, error) {
 	g := gathering{session: session}
-	err := t.each(`SELECT seq, COALESCE(ticket, seq), burst, channel, event_id, message, received_at, COALESCE(previous_at, 0), attempts, claude_session,
+	err := t.Each(`SELECT seq, COALESCE(ticket, seq), burst, channel, event_id, message, received_at, COALESCE(previous_at, 0), attempts, claude_session,
 			COALESCE(consumed_at, 0), batch, mode, share, overrides, size, said, told, preview, receipt, reacts
 		FROM inbox WHERE session = ?1 AND lane = ?2 ORDER BY seq LIMIT ?3 + 0`,
 		[]any{session, lane, maxTogether}, g.add)
@@ -71,8 +72,8 @@ type gathering struct {
 	passed  bool // a message outside the head's burst was skipped: those after it are not collected
 }
 
-// add returns errEnough when no further message can join the batch.
-func (g *gathering) add(rows rows) error {
+// add returns engine.ErrEnough when no further message can join the batch.
+func (g *gathering) add(rows engine.Rows) error {
 	var m inboxRow
 	if err := m.scan(rows); err != nil {
 		return err
@@ -83,7 +84,7 @@ func (g *gathering) add(rows rows) error {
 		}
 		g.rows, g.size = append(g.rows, m), m.size
 		if !m.batch.Valid && m.Message.Origin != "" {
-			return errEnough // it has a run of its own
+			return engine.ErrEnough // it has a run of its own
 		}
 		return nil
 	}
@@ -94,9 +95,9 @@ func (g *gathering) add(rows rows) error {
 			return nil
 		}
 	case m.bound != head.bound: // It belongs to another conversation.
-		return errEnough
+		return engine.ErrEnough
 	case m.Burst == head.Burst && m.overrides != head.overrides: // It was edited after it was accepted.
-		return errEnough
+		return engine.ErrEnough
 	case m.Burst == head.Burst:
 	case head.mode == domain.Collect && m.mode == domain.Collect && m.share == head.share && m.overrides == head.overrides && !g.passed:
 	default:
@@ -105,10 +106,10 @@ func (g *gathering) add(rows rows) error {
 	}
 	// Later messages of a burst are not answered before one that does not fit.
 	if !head.batch.Valid && (m.batch.Valid || g.size+m.size > maxTogetherBytes) {
-		return errEnough
+		return engine.ErrEnough
 	}
 	if m.decode() != nil || !head.batch.Valid && (m.Message.Fresh || m.Message.Origin != "") {
-		return errEnough
+		return engine.ErrEnough
 	}
 	g.rows, g.size = append(g.rows, m), g.size+m.size
 	return nil

@@ -5,15 +5,16 @@ import (
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
 // chooseAgent records the agent that people have chosen for a conversation.
-func (t *tx) chooseAgent(c domain.AgentChoice) error {
+func chooseAgent(t *engine.Tx, c domain.AgentChoice) error {
 	if c.Agent == "" {
-		_, err := t.exec(`DELETE FROM chosen_agents WHERE conversation = ?1`, c.Conversation)
+		_, err := t.Exec(`DELETE FROM chosen_agents WHERE conversation = ?1`, c.Conversation)
 		return err
 	}
-	_, err := t.exec(`INSERT INTO chosen_agents (conversation, agent) VALUES (?1, ?2)
+	_, err := t.Exec(`INSERT INTO chosen_agents (conversation, agent) VALUES (?1, ?2)
 		ON CONFLICT (conversation) DO UPDATE SET agent = excluded.agent`, c.Conversation, c.Agent)
 	return err
 }
@@ -21,7 +22,7 @@ func (t *tx) chooseAgent(c domain.AgentChoice) error {
 // ChosenAgent returns the agent that people have chosen for a conversation, by the key of its session with the main agent; empty:
 // none.
 func (s *Store) ChosenAgent(ctx context.Context, conversation string) (agent string, err error) {
-	err = noRows(s.view(ctx).row(`SELECT agent FROM chosen_agents WHERE conversation = ?1`, []any{conversation}, &agent))
+	err = engine.NoRows(s.db.View(ctx).Row(`SELECT agent FROM chosen_agents WHERE conversation = ?1`, []any{conversation}, &agent))
 	if err != nil {
 		return "", fmt.Errorf("chosen agent: %w", err)
 	}

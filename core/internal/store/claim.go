@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
 // Claim starts a run of the head of the lane that has been ready for the longest, and calls take with it. If no lane of
@@ -25,22 +26,35 @@ import (
 // the error names it.
 func (s *Store) Claim(ctx context.Context, lane domain.Lane, whose domain.Whose, take func(*domain.Run)) error {
 	var unreadable *unreadableError
-	err := await(ctx, s, "claim", func(e effects) bool { return e.lane(lane) }, func(t *tx) (run *domain.Run, found bool, next int64, err error) {
-		unreadable = nil
-		run, next, err = t.claim(lane, whose)
-		if errors.As(err, &unreadable) {
-			err = t.postpone(unreadable.session, lane, unreadable.seq, t.now+setAside.Milliseconds())
-		}
-		return run, run != nil || unreadable != nil, next, err
-	}, func(run *domain.Run) {
-		if run != nil {
-			take(run)
-		}
+	var run *domain.Run
+	err := s.db.Run(ctx, engine.Step{
+		Waits: []engine.Topic{laneReady(lane)},
+		Run: func(t *engine.Tx) error {
+			var next int64
+			var err error
+			unreadable = nil
+			run, next, err = claim(t, lane, whose)
+			if errors.As(err, &unreadable) {
+				return postpone(t, unreadable.session, lane, unreadable.seq, t.Now+setAside.Milliseconds())
+			}
+			if err == nil && run == nil {
+				t.Idle(next)
+			}
+			return err
+		},
+		Committed: func() {
+			if run != nil {
+				take(run)
+			}
+		},
 	})
-	if err == nil && unreadable != nil {
+	if err != nil {
+		return fmt.Errorf("claim: %w", err)
+	}
+	if unreadable != nil {
 		return unreadable
 	}
-	return err
+	return nil
 }
 
 // setAside is how long a lane with an unreadable head waits.
@@ -58,12 +72,12 @@ func (e *unreadableError) Error() string {
 	return fmt.Sprintf("claim: message %d of session %s cannot be read: %v", e.seq, e.session, e.err)
 }
 
-func (t *tx) claim(lane domain.Lane, whose domain.Whose) (run *domain.Run, next int64, err error) {
-	session, noted, next, err := t.readyLane(lane, whose)
+func claim(t *engine.Tx, lane domain.Lane, whose domain.Whose) (run *domain.Run, next int64, err error) {
+	session, noted, next, err := readyLane(t, lane, whose)
 	if err != nil || session == "" {
 		return nil, next, err
 	}
-	batch, err := t.batch(session, lane)
+	batch, err := batch(t, session, lane)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -73,30 +87,29 @@ func (t *tx) claim(lane domain.Lane, whose domain.Whose) (run *domain.Run, next 
 		return nil, 0, &unreadableError{session: session, seq: head.Seq, err: err}
 	}
 	if !head.bound.Valid && head.Message.Fresh {
-		if _, _, err := t.beginClaudeSession(session); err != nil {
+		if _, _, err := beginClaudeSession(t, session); err != nil {
 			return nil, 0, fmt.Errorf("session %s: %w", session, err)
 		}
 	}
 	run = &domain.Run{
-		Lane: lane, StartedAt: moment(t.now), PreviousAt: moment(head.previousAt), Said: head.said,
+		Lane: lane, StartedAt: engine.Moment(t.Now), PreviousAt: engine.Moment(head.previousAt), Said: head.said,
 		Preview: head.preview, Sent: sent,
 	}
 	if run.Session, err = findSession(t, session); err != nil {
 		return nil, 0, fmt.Errorf("session %s: %w", session, err)
 	}
-	t.after.chosen = &choice{session, run.Session.Overrides}
 	if head.bound.Valid && head.bound.String != run.Session.ClaudeSession {
-		if err := t.describe(&run.Session, head.bound.String); err != nil {
+		if err := describe(t, &run.Session, head.bound.String); err != nil {
 			return nil, 0, err
 		}
 	}
-	err = t.row(`INSERT INTO runs (session, lane, seq, channel, event_id, state, started_at)
+	err = t.Row(`INSERT INTO runs (session, lane, seq, channel, event_id, state, started_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, 'running', ?6) RETURNING id`,
-		[]any{session, lane, head.Seq, head.id.channel, head.id.id, t.now}, &run.ID)
+		[]any{session, lane, head.Seq, head.id.channel, head.id.id, t.Now}, &run.ID)
 	if err != nil {
 		return nil, 0, err
 	}
-	if _, err := t.exec(`UPDATE lanes SET run_id = ?3, ready_at = NULL, held = ?4 WHERE session = ?1 AND lane = ?2`,
+	if _, err := t.Exec(`UPDATE lanes SET run_id = ?3, ready_at = NULL, held = ?4 WHERE session = ?1 AND lane = ?2`,
 		session, lane, run.ID, len(batch)); err != nil {
 		return nil, 0, err
 	}
@@ -104,14 +117,14 @@ func (t *tx) claim(lane domain.Lane, whose domain.Whose) (run *domain.Run, next 
 		m := &batch[i]
 		m.Attempts++
 		m.ClaudeSession = run.Session.ClaudeSession
-		if err := t.retract(m.receipt); err != nil {
+		if err := retract(t, m.receipt); err != nil {
 			return nil, 0, err
 		}
-		if _, err := t.exec(`UPDATE inbox SET attempts = ?4, claude_session = ?5, batch = ?6, receipt = 0, held_until = NULL WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
+		if _, err := t.Exec(`UPDATE inbox SET attempts = ?4, claude_session = ?5, batch = ?6, receipt = 0, held_until = NULL WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
 			session, lane, m.Seq, m.Attempts, m.ClaudeSession, head.Seq); err != nil {
 			return nil, 0, err
 		}
-		if err := t.show(m.id, m.reacts, domain.StageRunning); err != nil {
+		if err := show(t, m.id, m.reacts, domain.StageRunning); err != nil {
 			return nil, 0, err
 		}
 		if i == 0 {
@@ -122,14 +135,14 @@ func (t *tx) claim(lane domain.Lane, whose domain.Whose) (run *domain.Run, next 
 	}
 	if noted && lane == domain.TurnLane && head.Message.Origin.Awaited() {
 		// Claude does not get again what it has already read: notes since then are for the next turn.
-		run.Notes, run.Dropped, err = t.takeNotes(session, head.Seq, head.ConsumedAt.IsZero())
+		run.Notes, run.Dropped, err = takeNotes(t, session, head.Seq, head.ConsumedAt.IsZero())
 	}
 	return run, 0, err
 }
 
 // readyLane finds the lane to claim from: the one that has been ready for the longest, preferring lanes whose heads are
 // owners'. Empty: none is ready before next; zero: none at all.
-func (t *tx) readyLane(lane domain.Lane, whose domain.Whose) (session string, noted bool, next int64, err error) {
+func readyLane(t *engine.Tx, lane domain.Lane, whose domain.Whose) (session string, noted bool, next int64, err error) {
 	const columns = `SELECT session, ready_at, EXISTS (SELECT 1 FROM notes n WHERE n.session = lanes.session) FROM lanes
 		WHERE lane = ?1 AND ready_at IS NOT NULL`
 	for _, owner := range []bool{true, false} {
@@ -137,12 +150,12 @@ func (t *tx) readyLane(lane domain.Lane, whose domain.Whose) (session string, no
 			break
 		}
 		var readyAt int64
-		err = t.row(columns+` AND owner = ?2 ORDER BY ready_at LIMIT 1`, []any{lane, owner}, &session, &readyAt, &noted)
+		err = t.Row(columns+` AND owner = ?2 ORDER BY ready_at LIMIT 1`, []any{lane, owner}, &session, &readyAt, &noted)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 		case err != nil:
 			return "", false, 0, err
-		case readyAt <= t.now:
+		case readyAt <= t.Now:
 			return session, noted, 0, nil
 		case next == 0 || readyAt < next:
 			next = readyAt
@@ -152,11 +165,11 @@ func (t *tx) readyLane(lane domain.Lane, whose domain.Whose) (session string, no
 }
 
 // describe makes a session describe another of its claude sessions.
-func (t *tx) describe(session *domain.Session, claude string) error {
+func describe(t *engine.Tx, session *domain.Session, claude string) error {
 	session.ClaudeSession, session.Replaced, session.ClaudeStarted, session.ContextTokens = claude, true, false, 0
 	session.ForkOf, session.Compactions, session.Flushed = "", 0, 0
 	var given string
-	err := noRows(t.row(`SELECT c.started_at IS NOT NULL, c.compactions, c.flushed, c.given, c.folder, c.worktree, `+beginning+
+	err := engine.NoRows(t.Row(`SELECT c.started_at IS NOT NULL, c.compactions, c.flushed, c.given, c.folder, c.worktree, `+beginning+
 		` FROM claude_sessions c WHERE c.id = ?1`,
 		[]any{claude}, &session.ClaudeStarted, &session.Compactions, &session.Flushed, &given, &session.Folder, &session.Worktree, &session.ForkOf, &session.Starter))
 	session.Given = decodeGiven(given)
@@ -175,9 +188,9 @@ type held struct {
 }
 
 // fence finds a run that still has its lane; otherwise it returns ErrFenced.
-func fence(q querier, runID int64) (held, error) {
+func fence(q engine.Querier, runID int64) (held, error) {
 	var h held
-	err := q.row(`SELECT l.session, l.lane, r.seq, l.held, l.queued, l.urgent != 0, EXISTS (SELECT 1 FROM notes n WHERE n.session = l.session)
+	err := q.Row(`SELECT l.session, l.lane, r.seq, l.held, l.queued, l.urgent != 0, EXISTS (SELECT 1 FROM notes n WHERE n.session = l.session)
 		FROM lanes l JOIN runs r ON r.id = l.run_id WHERE l.run_id = ?1`,
 		[]any{runID}, &h.session, &h.lane, &h.seq, &h.held, &h.queued, &h.urgent, &h.noted)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -189,20 +202,20 @@ func fence(q querier, runID int64) (held, error) {
 // Consumed records that claude has read a run's message, and so that the claude session has started. The error is
 // [domain.ErrFenced] for a run that has lost its lane. A power failure may undo it: claude does not sync its transcript either.
 func (s *Store) Consumed(ctx context.Context, runID int64) error {
-	return softStep(ctx, s, "consumed", func(t *tx) error {
+	return engine.ChangeSoftly(ctx, s.db, "consumed", func(t *engine.Tx) error {
 		h, err := fence(t, runID)
 		if err != nil {
 			return err
 		}
 		var claude string
 		var started bool
-		err = t.row(`UPDATE inbox SET consumed_at = COALESCE(consumed_at, ?4) WHERE session = ?1 AND lane = ?2 AND seq = ?3
+		err = t.Row(`UPDATE inbox SET consumed_at = COALESCE(consumed_at, ?4) WHERE session = ?1 AND lane = ?2 AND seq = ?3
 			RETURNING claude_session, EXISTS (SELECT 1 FROM claude_sessions c WHERE c.id = claude_session AND c.started_at IS NOT NULL)`,
-			[]any{h.session, h.lane, h.seq, t.now}, &claude, &started)
+			[]any{h.session, h.lane, h.seq, t.Now}, &claude, &started)
 		if err != nil || started {
 			return err
 		}
-		_, err = t.exec(`UPDATE claude_sessions SET started_at = ?2 WHERE id = ?1`, claude, t.now)
+		_, err = t.Exec(`UPDATE claude_sessions SET started_at = ?2 WHERE id = ?1`, claude, t.Now)
 		return err
 	})
 }
@@ -215,24 +228,24 @@ func (s *Store) ReplaceSession(ctx context.Context, runID int64, notice ...domai
 	if err := checkItems(notice); err != nil {
 		return domain.Session{}, fmt.Errorf("replace session: %w", err)
 	}
-	return step(ctx, s, "replace session", func(t *tx) (domain.Session, error) {
+	return engine.Do(ctx, s.db, "replace session", func(t *engine.Tx) (domain.Session, error) {
 		h, err := fence(t, runID)
 		if err != nil {
 			return domain.Session{}, err
 		}
-		claude, err := t.replaceClaude(h)
+		claude, err := replaceClaude(t, h)
 		if err != nil {
 			return domain.Session{}, err
 		}
-		if err := t.disown(h); err != nil {
+		if err := disown(t, h); err != nil {
 			return domain.Session{}, err
 		}
-		if _, err := t.post(runID, notice); err != nil {
+		if _, err := post(t, runID, notice); err != nil {
 			return domain.Session{}, err
 		}
 		session, err := findSession(t, h.session)
 		if err == nil && session.ClaudeSession != claude {
-			err = t.describe(&session, claude)
+			err = describe(t, &session, claude)
 		}
 		return session, err
 	})
@@ -240,27 +253,27 @@ func (s *Store) ReplaceSession(ctx context.Context, runID int64, notice ...domai
 
 // replaceClaude binds a run's messages, and those that wait for the same claude session, to a new one. That becomes the
 // session's current one if the old one was.
-func (t *tx) replaceClaude(h held) (claude string, err error) {
+func replaceClaude(t *engine.Tx, h held) (claude string, err error) {
 	var old, current, folder string
 	var replacedAt sql.NullInt64
-	err = t.row(`SELECT i.claude_session, s.claude_session, c.folder, c.replaced_at FROM inbox i JOIN sessions s ON s.key = i.session
+	err = t.Row(`SELECT i.claude_session, s.claude_session, c.folder, c.replaced_at FROM inbox i JOIN sessions s ON s.key = i.session
 			JOIN claude_sessions c ON c.id = i.claude_session
 		WHERE i.session = ?1 AND i.lane = ?2 AND i.seq = ?3`, []any{h.session, h.lane, h.seq}, &old, &current, &folder, &replacedAt)
 	if err != nil {
 		return "", err
 	}
 	if old == current {
-		_, claude, err = t.beginClaudeSession(h.session)
+		_, claude, err = beginClaudeSession(t, h.session)
 	} else {
-		claude, err = t.makeClaudeSession(h.session, folder, replacedAt) // one that the session has only left takes the old one's place
+		claude, err = makeClaudeSession(t, h.session, folder, replacedAt) // one that the session has only left takes the old one's place
 		if err == nil {
-			_, err = t.exec(`UPDATE claude_sessions SET replaced_at = ?2 WHERE id = ?1`, old, t.now)
+			_, err = t.Exec(`UPDATE claude_sessions SET replaced_at = ?2 WHERE id = ?1`, old, t.Now)
 		}
 	}
 	if err != nil {
 		return "", err
 	}
-	_, err = t.exec(`UPDATE inbox SET claude_session = ?4, consumed_at = NULL
+	_, err = t.Exec(`UPDATE inbox SET claude_session = ?4, consumed_at = NULL
 		WHERE session = ?1 AND lane = ?2 AND (batch = ?3 OR batch IS NULL AND claude_session = ?5)`, h.session, h.lane, h.seq, claude, old)
 	return claude, err
 }
@@ -270,7 +283,7 @@ func (t *tx) replaceClaude(h held) (claude string, err error) {
 // unless they were cleared. Cause is for the operator. The error is [domain.ErrFenced] for a run that has lost its
 // lane.
 func (s *Store) Release(ctx context.Context, runID int64, again time.Time, cause string) error {
-	return s.giveBack(ctx, runID, cause, func(*tx, held) (time.Time, error) { return again, nil })
+	return s.giveBack(ctx, runID, cause, func(*engine.Tx, held) (time.Time, error) { return again, nil })
 }
 
 // Hold is Release for a run that could not begin or end for a reason that is not its message's fault: the attempt does not
@@ -282,12 +295,12 @@ func (s *Store) Hold(ctx context.Context, runID int64, h domain.Hold) error {
 			return fmt.Errorf("hold: %w", err)
 		}
 	}
-	return s.giveBack(ctx, runID, h.Cause, func(t *tx, of held) (time.Time, error) { return t.hold(of, h) })
+	return s.giveBack(ctx, runID, h.Cause, func(t *engine.Tx, of held) (time.Time, error) { return hold(t, of, h) })
 }
 
 // hold records why and until when a run's message is held, and returns when it is tried again.
-func (t *tx) hold(of held, h domain.Hold) (again time.Time, err error) {
-	if _, err := t.exec(`UPDATE inbox SET attempts = attempts - 1 WHERE session = ?1 AND lane = ?2 AND batch = ?3 AND attempts > 0`,
+func hold(t *engine.Tx, of held, h domain.Hold) (again time.Time, err error) {
+	if _, err := t.Exec(`UPDATE inbox SET attempts = attempts - 1 WHERE session = ?1 AND lane = ?2 AND batch = ?3 AND attempts > 0`,
 		of.session, of.lane, of.seq); err != nil {
 		return time.Time{}, err
 	}
@@ -297,8 +310,8 @@ func (t *tx) hold(of held, h domain.Hold) (again time.Time, err error) {
 		}
 	}
 	if h.Firm {
-		if _, err := t.exec(`UPDATE inbox SET held_until = ?4, budget = ?5 WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
-			of.session, of.lane, of.seq, millis(h.Until), h.Lift.Budget); err != nil {
+		if _, err := t.Exec(`UPDATE inbox SET held_until = ?4, budget = ?5 WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
+			of.session, of.lane, of.seq, engine.Millis(h.Until), h.Lift.Budget); err != nil {
 			return time.Time{}, err
 		}
 	}
@@ -307,55 +320,54 @@ func (t *tx) hold(of held, h domain.Hold) (again time.Time, err error) {
 	}
 	notice := *h.Notice
 	notice.Kept = true
-	item, err := t.post(0, []domain.OutboxItem{notice})
+	item, err := post(t, 0, []domain.OutboxItem{notice})
 	if err != nil {
 		return time.Time{}, err
 	}
-	_, err = t.exec(`UPDATE inbox SET receipt = ?4 WHERE session = ?1 AND lane = ?2 AND seq = ?3`, of.session, of.lane, of.seq, item)
+	_, err = t.Exec(`UPDATE inbox SET receipt = ?4 WHERE session = ?1 AND lane = ?2 AND seq = ?3`, of.session, of.lane, of.seq, item)
 	return h.Until, err
 }
 
 // giveBack returns a run to its lane. When returns when it is tried again; zero: at once.
-func (s *Store) giveBack(ctx context.Context, runID int64, cause string, when func(t *tx, of held) (time.Time, error)) error {
-	_, err := step(ctx, s, "release", func(t *tx) (nothing, error) {
+func (s *Store) giveBack(ctx context.Context, runID int64, cause string, when func(t *engine.Tx, of held) (time.Time, error)) error {
+	return engine.Change(ctx, s.db, "release", func(t *engine.Tx) error {
 		h, err := fence(t, runID)
 		if err != nil {
-			return nothing{}, err
+			return err
 		}
 		again, err := when(t, h)
 		if err != nil {
-			return nothing{}, err
+			return err
 		}
-		if err := t.part(h, runID); err != nil {
-			return nothing{}, err
+		if err := part(t, h, runID); err != nil {
+			return err
 		}
-		if _, err := t.exec(`UPDATE lanes SET run_id = NULL, held = 0 WHERE session = ?1 AND lane = ?2`, h.session, h.lane); err != nil {
-			return nothing{}, err
+		if _, err := t.Exec(`UPDATE lanes SET run_id = NULL, held = 0 WHERE session = ?1 AND lane = ?2`, h.session, h.lane); err != nil {
+			return err
 		}
-		readyAt := t.now
+		readyAt := t.Now
 		if !again.IsZero() {
-			readyAt = max(readyAt, millis(again))
+			readyAt = max(readyAt, engine.Millis(again))
 		}
-		if err := t.postpone(h.session, h.lane, h.seq, readyAt); err != nil {
-			return nothing{}, err
+		if err := postpone(t, h.session, h.lane, h.seq, readyAt); err != nil {
+			return err
 		}
-		if _, err := t.exec(`UPDATE runs SET state = ?2, ended_at = ?3, error = ?4 WHERE id = ?1`, runID, domain.RunLost,
-			t.now, cause); err != nil {
-			return nothing{}, err
+		if _, err := t.Exec(`UPDATE runs SET state = ?2, ended_at = ?3, error = ?4 WHERE id = ?1`, runID, domain.RunLost,
+			t.Now, cause); err != nil {
+			return err
 		}
-		t.after.ready(h.lane)
-		return nothing{}, nil
+		t.Announce(laneReady(h.lane))
+		return nil
 	})
-	return err
 }
 
 // postpone makes a lane wait for its head until the given time, whatever else arrives.
-func (t *tx) postpone(session string, lane domain.Lane, head, readyAt int64) error {
-	if _, err := t.exec(`UPDATE inbox SET ready_at = ?4 WHERE session = ?1 AND lane = ?2 AND seq = ?3`, session, lane, head,
+func postpone(t *engine.Tx, session string, lane domain.Lane, head, readyAt int64) error {
+	if _, err := t.Exec(`UPDATE inbox SET ready_at = ?4 WHERE session = ?1 AND lane = ?2 AND seq = ?3`, session, lane, head,
 		readyAt); err != nil {
 		return err
 	}
-	return t.rearm(session, lane)
+	return rearm(t, session, lane)
 }
 
 // Reclaim is called once at the start, before any claim: it makes everything claimable again that the previous process
@@ -363,30 +375,30 @@ func (t *tx) postpone(session string, lane domain.Lane, head, readyAt int64) err
 // Uncertain.
 func (s *Store) Reclaim(ctx context.Context) (runs, deliveries int, err error) {
 	type result struct{ runs, deliveries int64 }
-	r, err := step(ctx, s, "reclaim", func(t *tx) (r result, err error) {
-		if r.runs, err = t.exec(`UPDATE runs SET state = ?1, ended_at = ?2, error = 'the host ended while it ran'
-			WHERE id IN (SELECT run_id FROM lanes WHERE run_id IS NOT NULL)`, domain.RunLost, t.now); err != nil {
+	r, err := engine.Do(ctx, s.db, "reclaim", func(t *engine.Tx) (r result, err error) {
+		if r.runs, err = t.Exec(`UPDATE runs SET state = ?1, ended_at = ?2, error = 'the host ended while it ran'
+			WHERE id IN (SELECT run_id FROM lanes WHERE run_id IS NOT NULL)`, domain.RunLost, t.Now); err != nil {
 			return r, err
 		}
-		if err = t.partAll(); err != nil {
+		if err = partAll(t); err != nil {
 			return r, err
 		}
-		if _, err = t.exec(`UPDATE lanes SET run_id = NULL, held = 0, ready_at = ?1 WHERE run_id IS NOT NULL`, t.now); err != nil {
+		if _, err = t.Exec(`UPDATE lanes SET run_id = NULL, held = 0, ready_at = ?1 WHERE run_id IS NOT NULL`, t.Now); err != nil {
 			return r, err
 		}
 		// If the clock was set back while no host ran, ready lanes would wait for it.
-		if _, err = t.exec(`UPDATE lanes SET ready_at = ?1 WHERE ready_at > ?1 AND NOT EXISTS
-				(SELECT 1 FROM inbox i WHERE i.session = lanes.session AND i.lane = lanes.lane AND i.held_until > ?1)`, t.now); err != nil {
+		if _, err = t.Exec(`UPDATE lanes SET ready_at = ?1 WHERE ready_at > ?1 AND NOT EXISTS
+				(SELECT 1 FROM inbox i WHERE i.session = lanes.session AND i.lane = lanes.lane AND i.held_until > ?1)`, t.Now); err != nil {
 			return r, err
 		}
-		if _, err = t.exec(`UPDATE inbox SET ready_at = ?1 WHERE ready_at > ?1 AND (held_until IS NULL OR held_until <= ?1)`, t.now); err != nil {
+		if _, err = t.Exec(`UPDATE inbox SET ready_at = ?1 WHERE ready_at > ?1 AND (held_until IS NULL OR held_until <= ?1)`, t.Now); err != nil {
 			return r, err
 		}
-		if err = t.setBackBefore(); err != nil {
+		if err = setBackBefore(t); err != nil {
 			return r, err
 		}
-		r.deliveries, err = t.reclaimDeliveries()
-		t.after.all()
+		r.deliveries, err = reclaimDeliveries(t)
+		anything(t)
 		return r, err
 	})
 	return int(r.runs), int(r.deliveries), err

@@ -6,65 +6,50 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
 // ClaimNow is [Store.Claim] without waiting, of all lanes where whose is not given. Nil: nothing is ready, and the first lane
 // that could be claimed will be at next; zero: there is no such lane.
 func (s *Store) ClaimNow(ctx context.Context, lane domain.Lane, whose ...domain.Whose) (run *domain.Run, next time.Time, err error) {
 	var unreadable *unreadableError
-	due, err := step(ctx, s, "claim", func(t *tx) (due int64, err error) {
-		run, due, err = t.claim(lane, append(whose, domain.Anybodys)[0])
+	due, err := engine.Do(ctx, s.db, "claim", func(t *engine.Tx) (due int64, err error) {
+		run, due, err = claim(t, lane, append(whose, domain.Anybodys)[0])
 		if errors.As(err, &unreadable) {
-			err = t.postpone(unreadable.session, lane, unreadable.seq, t.now+setAside.Milliseconds())
+			err = postpone(t, unreadable.session, lane, unreadable.seq, t.Now+setAside.Milliseconds())
 		}
 		return due, err
 	})
 	if err == nil && unreadable != nil {
 		return nil, time.Time{}, unreadable
 	}
-	return run, moment(due), err
+	return run, engine.Moment(due), err
 }
 
 // ClaimDeliveriesNow is [Store.ClaimDeliveries] without waiting. Next is when the first destination that was left will be due.
 func (s *Store) ClaimDeliveriesNow(ctx context.Context, channel string, limit int) (ds []domain.Delivery, next time.Time, err error) {
-	due, err := step(ctx, s, "claim deliveries", func(t *tx) (due int64, err error) {
-		ds, due, err = t.claimDeliveries(channel, limit)
+	due, err := engine.Do(ctx, s.db, "claim deliveries", func(t *engine.Tx) (due int64, err error) {
+		ds, due, err = claimDeliveries(t, channel, limit)
 		return due, err
 	})
 	for i := range ds {
 		ds[i].Key = s.id + "-" + ds[i].Key
 	}
-	return ds, moment(due), err
+	return ds, engine.Moment(due), err
 }
 
 // Pokes tell that something may have become claimable, or will at another time than before. One may stand for many.
 type Pokes struct{ Turns, Controls, Deliveries <-chan struct{} }
 
-// Pokes stands for claims, and gets all that would wake them.
-func (s *Store) Pokes(ctx context.Context) Pokes {
-	stand := func(wants func(effects) bool) <-chan struct{} {
-		pokes, stands := make(chan struct{}, 1), make(chan struct{})
-		first := true
-		go func() {
-			_ = await(ctx, s, "stand", wants, func(*tx) (nothing, bool, int64, error) {
-				if first {
-					first = false
-					close(stands)
-				} else {
-					select {
-					case pokes <- struct{}{}:
-					default:
-					}
-				}
-				return nothing{}, false, 0, nil
-			}, func(nothing) {})
-		}()
-		<-stands
+// Pokes gets all that would wake claims.
+func (s *Store) Pokes() Pokes {
+	watch := func(topic engine.Topic) <-chan struct{} {
+		pokes, _ := s.db.Watch(topic)
 		return pokes
 	}
 	return Pokes{
-		Turns:      stand(func(e effects) bool { return e.turns }),
-		Controls:   stand(func(e effects) bool { return e.controls }),
-		Deliveries: stand(func(e effects) bool { return e.deliveries }),
+		Turns:      watch(laneReady(domain.TurnLane)),
+		Controls:   watch(laneReady(domain.ControlLane)),
+		Deliveries: watch(deliveriesReady),
 	}
 }

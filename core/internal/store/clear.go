@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
 // cleared is the reason of messages that were dropped on request.
@@ -17,12 +18,12 @@ const cleared = "dropped before it ran"
 // until it ends: those that it has covered then leave with it, the rest are dropped. The messages that the turn was
 // claimed for are not affected.
 func (s *Store) Clear(ctx context.Context, session string, lane domain.Lane, before time.Time) (int, error) {
-	return step(ctx, s, "clear", func(t *tx) (int, error) { return t.clear(session, lane, millis(before)) })
+	return engine.Do(ctx, s.db, "clear", func(t *engine.Tx) (int, error) { return clear(t, session, lane, engine.Millis(before)) })
 }
 
-func (t *tx) clear(session string, lane domain.Lane, before int64) (int, error) {
+func clear(t *engine.Tx, session string, lane domain.Lane, before int64) (int, error) {
 	var batch int64 // 0 precedes every message
-	err := t.row(`SELECT COALESCE((SELECT seq FROM runs WHERE id = lanes.run_id), 0) FROM lanes WHERE session = ?1 AND lane = ?2`,
+	err := t.Row(`SELECT COALESCE((SELECT seq FROM runs WHERE id = lanes.run_id), 0) FROM lanes WHERE session = ?1 AND lane = ?2`,
 		[]any{session, lane}, &batch)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
@@ -30,20 +31,20 @@ func (t *tx) clear(session string, lane domain.Lane, before int64) (int, error) 
 	if err != nil {
 		return 0, err
 	}
-	dropped, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND (batch IS NULL OR batch != ?3) AND joined_run IS NULL
+	dropped, err := remove(t, `DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND (batch IS NULL OR batch != ?3) AND joined_run IS NULL
 			AND (received_at < ?4 OR received_at > ?5)
-		RETURNING `+removedColumns, session, lane, batch, before, t.now+domain.MaxSkew.Milliseconds())
+		RETURNING `+removedColumns, session, lane, batch, before, t.Now+domain.MaxSkew.Milliseconds())
 	if err != nil {
 		return 0, err
 	}
-	steered, err := t.exec(`UPDATE inbox SET withdrawn = 1 WHERE session = ?1 AND lane = ?2 AND joined_run IS NOT NULL AND withdrawn = 0
-			AND (received_at < ?3 OR received_at > ?4)`, session, lane, before, t.now+domain.MaxSkew.Milliseconds())
+	steered, err := t.Exec(`UPDATE inbox SET withdrawn = 1 WHERE session = ?1 AND lane = ?2 AND joined_run IS NOT NULL AND withdrawn = 0
+			AND (received_at < ?3 OR received_at > ?4)`, session, lane, before, t.Now+domain.MaxSkew.Milliseconds())
 	if err != nil || len(dropped) == 0 {
 		return int(steered), err
 	}
-	if err := t.drop(session, lane, dropped, cleared); err != nil {
+	if err := drop(t, session, lane, dropped, cleared); err != nil {
 		return 0, err
 	}
-	t.after.ready(lane)
-	return len(dropped) + int(steered), t.rearm(session, lane)
+	t.Announce(laneReady(lane))
+	return len(dropped) + int(steered), rearm(t, session, lane)
 }

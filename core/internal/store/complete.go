@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -20,8 +21,7 @@ func (s *Store) Complete(ctx context.Context, runID int64, c domain.Completion) 
 	if err := checkCompletion(c); err != nil {
 		return fmt.Errorf("complete: %w", err)
 	}
-	_, err := step(ctx, s, "complete", func(t *tx) (nothing, error) { return nothing{}, t.complete(runID, c) })
-	return err
+	return engine.Change(ctx, s.db, "complete", func(t *engine.Tx) error { return complete(t, runID, c) })
 }
 
 func checkCompletion(c domain.Completion) error {
@@ -38,12 +38,12 @@ func checkCompletion(c domain.Completion) error {
 	return checkItems(c.Items)
 }
 
-func (t *tx) complete(runID int64, c domain.Completion) error {
+func complete(t *engine.Tx, runID int64, c domain.Completion) error {
 	h, err := fence(t, runID)
 	if err != nil {
 		return err
 	}
-	gone, err := t.leave(h, runID, c)
+	gone, err := leave(t, h, runID, c)
 	if err != nil {
 		return err
 	}
@@ -57,66 +57,66 @@ func (t *tx) complete(runID int64, c domain.Completion) error {
 	}
 	first := h.seq + 1
 	if h.urgent {
-		if first, err = t.advanceUrgent(h.session, h.lane, first); err != nil {
+		if first, err = advanceUrgent(t, h.session, h.lane, first); err != nil {
 			return err
 		}
 	}
 	if c.Then != nil {
-		if err := t.putFirst(h, placesBefore(first, 1), claude, *c.Then); err != nil {
+		if err := putFirst(t, h, placesBefore(first, 1), claude, *c.Then); err != nil {
 			return err
 		}
 	}
-	unnotified, err := t.free(h, len(gone))
+	unnotified, err := free(t, h, len(gone))
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(`UPDATE runs SET state = ?2, ended_at = ?3, error = ?4, answer = ?5 WHERE id = ?1`,
-		runID, c.State, t.now, c.Error, c.Answer)
+	_, err = t.Exec(`UPDATE runs SET state = ?2, ended_at = ?3, error = ?4, answer = ?5 WHERE id = ?1`,
+		runID, c.State, t.Now, c.Error, c.Answer)
 	if err != nil {
 		return err
 	}
 	if unnotified && c.Undelivered != nil {
-		items, err := t.undelivered(h.session, c.Undelivered)
+		items, err := undelivered(t, h.session, c.Undelivered)
 		if err != nil {
 			return err
 		}
 		c.Items = append(items, c.Items...)
 	}
-	if _, err := t.post(runID, c.Items); err != nil {
+	if _, err := post(t, runID, c.Items); err != nil {
 		return err
 	}
-	if err := t.deal(c.Files); err != nil {
+	if err := deal(t, c.Files); err != nil {
 		return err
 	}
-	if err := t.appendTranscript(h.session, c.Turn.Made(), c.Transcript, ids...); err != nil {
+	if err := appendTranscript(t, h.session, c.Turn.Made(), c.Transcript, ids...); err != nil {
 		return err
 	}
 	if h.lane == domain.TurnLane && h.noted {
-		if err := t.settleNotes(h.session, h.seq, c.State == domain.RunDone || head.consumed); err != nil {
+		if err := settleNotes(t, h.session, h.seq, c.State == domain.RunDone || head.consumed); err != nil {
 			return err
 		}
 	}
-	if err := t.note(h.session, c.Notes); err != nil {
+	if err := note(t, h.session, c.Notes); err != nil {
 		return err
 	}
-	if err := t.mirror(c.From, chat.Address{}); err != nil {
+	if err := mirror(t, c.From, chat.Address{}); err != nil {
 		return err
 	}
 	if c.Turn == nil {
 		return nil
 	}
 	if c.State == domain.RunDone {
-		if err := t.addLatency(head, c.Turn.FirstWord); err != nil {
+		if err := addLatency(t, head, c.Turn.FirstWord); err != nil {
 			return err
 		}
 	}
-	return t.addFigures(h.session, claude, *c.Turn)
+	return addFigures(t, h.session, claude, *c.Turn)
 }
 
 // leave removes a run's messages from the inbox: those that it was claimed for, and those that it has covered. Other
 // messages that were joined to it are separated from it. It returns the removed ones in order, the run's head first.
-func (t *tx) leave(h held, runID int64, c domain.Completion) ([]removed, error) {
-	done, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND batch = ?3 RETURNING `+removedColumns,
+func leave(t *engine.Tx, h held, runID int64, c domain.Completion) ([]removed, error) {
+	done, err := remove(t, `DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND batch = ?3 RETURNING `+removedColumns,
 		h.session, h.lane, h.seq)
 	if err != nil {
 		return nil, err
@@ -126,23 +126,23 @@ func (t *tx) leave(h held, runID int64, c domain.Completion) ([]removed, error) 
 	}
 	joined := h.held > int64(len(done))
 	if len(c.Covered) > 0 {
-		covered, err := t.covered(h, c.Covered)
+		covered, err := covered(t, h, c.Covered)
 		if err != nil {
 			return nil, err
 		}
 		done = append(done, covered...)
 	}
 	for _, r := range done {
-		t.after.ended = append(t.after.ended, r.event)
-		if err := t.show(r.event, r.reacts, c.State.Stage()); err != nil {
+		t.Announce(runEnded(r.channel, r.id))
+		if err := show(t, r.event, r.reacts, c.State.Stage()); err != nil {
 			return nil, err
 		}
 		if r.seq == h.seq {
 			continue
 		}
-		_, err := t.exec(`INSERT INTO runs (session, lane, seq, channel, event_id, state, started_at, ended_at, error, answer)
+		_, err := t.Exec(`INSERT INTO runs (session, lane, seq, channel, event_id, state, started_at, ended_at, error, answer)
 			SELECT session, lane, ?2, ?3, ?4, ?5, started_at, ?6, ?7, ?8 FROM runs WHERE id = ?1`,
-			runID, r.seq, r.channel, r.id, c.State, t.now, c.Error, c.Answer)
+			runID, r.seq, r.channel, r.id, c.State, t.Now, c.Error, c.Answer)
 		if err != nil {
 			return nil, err
 		}
@@ -151,7 +151,7 @@ func (t *tx) leave(h held, runID int64, c domain.Completion) ([]removed, error) 
 	if !joined {
 		return done, nil
 	}
-	return done, t.part(h, runID)
+	return done, part(t, h, runID)
 }
 
 // said is what people and plugins wrote in the removed messages, and the networks' ids of these.
@@ -165,16 +165,16 @@ func said(done []removed) (entries []chat.TranscriptEntry, ids []chat.MessageID)
 		if r.origin != "" && r.origin != domain.OriginPlugin || json.Unmarshal([]byte(r.message), &m) != nil {
 			continue
 		}
-		entries = append(entries, chat.TranscriptEntry{Role: chat.User, Text: cmp.Or(m.Raw, m.Text), At: moment(r.receivedAt)})
+		entries = append(entries, chat.TranscriptEntry{Role: chat.User, Text: cmp.Or(m.Raw, m.Text), At: engine.Moment(r.receivedAt)})
 		ids = append(ids, m.ID)
 	}
 	return entries, ids
 }
 
 // covered removes the messages with these uuids from the inbox.
-func (t *tx) covered(h held, uuids []string) ([]removed, error) {
+func covered(t *engine.Tx, h held, uuids []string) ([]removed, error) {
 	var seqs []int64
-	err := t.each(`SELECT channel, event_id, seq, edition FROM inbox WHERE session = ?1 AND lane = ?2`, []any{h.session, h.lane}, func(rows rows) error {
+	err := t.Each(`SELECT channel, event_id, seq, edition FROM inbox WHERE session = ?1 AND lane = ?2`, []any{h.session, h.lane}, func(rows engine.Rows) error {
 		var e event
 		var seq int64
 		var edition chat.EventID
@@ -191,7 +191,7 @@ func (t *tx) covered(h held, uuids []string) ([]removed, error) {
 	}
 	var gone []removed
 	for _, seq := range seqs {
-		r, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3 RETURNING `+removedColumns,
+		r, err := remove(t, `DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3 RETURNING `+removedColumns,
 			h.session, h.lane, seq)
 		if err != nil {
 			return nil, err
@@ -202,9 +202,10 @@ func (t *tx) covered(h held, uuids []string) ([]removed, error) {
 }
 
 // putFirst puts a message before all waiting ones. It is for the run's claude session only, and is dropped with it.
-func (t *tx) putFirst(h held, seq int64, claude string, in domain.Inbound) error {
+func putFirst(t *engine.Tx, h held, seq int64, claude string, in domain.Inbound) error {
 	var current string
-	err := t.row(`SELECT claude_session FROM sessions WHERE key = ?1`, []any{h.session}, &current)
+	var commandedAt sql.NullInt64
+	err := t.Row(`SELECT claude_session, commanded_at FROM sessions WHERE key = ?1`, []any{h.session}, &current, &commandedAt)
 	if err != nil || current != claude {
 		return err
 	}
@@ -212,20 +213,20 @@ func (t *tx) putFirst(h held, seq int64, claude string, in domain.Inbound) error
 	if err != nil {
 		return err
 	}
-	fresh, err := t.unseen(in.Message.Channel, in.EventID)
+	fresh, err := unseen(t, in.Message.Channel, in.EventID)
 	if err != nil || !fresh {
 		return err
 	}
 	var ticket int64 // It has a number of its own: an earlier message may have had its place.
-	if err := t.row(`UPDATE lanes SET next_seq = next_seq + 1, queued = queued + 1 WHERE session = ?1 AND lane = ?2 RETURNING next_seq`,
+	if err := t.Row(`UPDATE lanes SET next_seq = next_seq + 1, queued = queued + 1 WHERE session = ?1 AND lane = ?2 RETURNING next_seq`,
 		[]any{h.session, h.lane}, &ticket); err != nil {
 		return err
 	}
-	_, err = t.exec(`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, previous_at, share, size, burst,
+	_, err = t.Exec(`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, previous_at, share, size, burst,
 			ticket, authority, origin, fresh, edition, files)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?10, (SELECT message_at FROM sessions WHERE key = ?1), ?8, ?9, ?16, ?16, ?11, ?12, ?13, ?14, ?15)`,
-		h.session, h.lane, seq, in.Message.Channel, in.EventID, e.message, t.arrivals.next(h.lane, t.now), e.share,
-		len(in.Message.Text), t.now,
+		h.session, h.lane, seq, in.Message.Channel, in.EventID, e.message, arrival(domain.TurnLane, t.Now, 0, commandedAt.Int64), e.share,
+		len(in.Message.Text), t.Now,
 		in.Message.Authority, in.Message.Origin, in.Message.Fresh, in.Message.Edition, hasFiles(in.Message), ticket)
 	return err
 }
@@ -233,16 +234,16 @@ func (t *tx) putFirst(h held, seq int64, claude string, in domain.Inbound) error
 // free releases a run's lane after its messages were removed. The lane's counter decides whether it is ready again; it
 // comes after lanes that have waited longer, and not before its new head is ready. Unnotified reports whether the session
 // has dead letters that it has no notice of.
-func (t *tx) free(h held, gone int) (unnotified bool, err error) {
+func free(t *engine.Tx, h held, gone int) (unnotified bool, err error) {
 	var queued int64
-	err = t.row(`UPDATE lanes SET run_id = NULL, held = 0, queued = queued - ?3,
+	err = t.Row(`UPDATE lanes SET run_id = NULL, held = 0, queued = queued - ?3,
 			(ready_at, owner) = (SELECT CASE WHEN i.ready_at > ?4 THEN i.ready_at ELSE ?4 END, CASE WHEN i.authority = ?5 THEN 1 ELSE 0 END
 				FROM inbox i WHERE i.session = ?1 AND i.lane = ?2 ORDER BY i.seq LIMIT 1)
 		WHERE session = ?1 AND lane = ?2
 		RETURNING queued, EXISTS (SELECT 1 FROM dead_pieces WHERE session = ?1 AND told = 0)`,
-		[]any{h.session, h.lane, gone, t.now, chat.Owner}, &queued, &unnotified)
+		[]any{h.session, h.lane, gone, t.Now, chat.Owner}, &queued, &unnotified)
 	if err == nil && queued > 0 {
-		t.after.ready(h.lane)
+		t.Announce(laneReady(h.lane))
 	}
 	return unnotified, err
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -15,30 +16,38 @@ import (
 // first. A destination is a chat and thread; it is not due while one of its items is claimed. If none is due it waits
 // for one; an error means that ctx has ended before.
 func (s *Store) ClaimDeliveries(ctx context.Context, channel string, limit int) (ds []domain.Delivery, err error) {
-	err = await(ctx, s, "claim deliveries", func(e effects) bool { return e.deliveries }, func(t *tx) (ds []domain.Delivery, found bool, next int64, err error) {
-		ds, next, err = t.claimDeliveries(channel, limit)
-		return ds, len(ds) > 0, next, err
-	}, func(claimed []domain.Delivery) { ds = claimed })
+	err = s.db.Run(ctx, engine.Step{Waits: []engine.Topic{deliveriesReady}, Run: func(t *engine.Tx) error {
+		var next int64
+		var err error
+		ds, next, err = claimDeliveries(t, channel, limit)
+		if err == nil && len(ds) == 0 {
+			t.Idle(next)
+		}
+		return err
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("claim deliveries: %w", err)
+	}
 	for i := range ds {
 		ds[i].Key = s.id + "-" + ds[i].Key
 	}
-	return ds, err
+	return ds, nil
 }
 
 // DeliveriesDue reports whether an item of the channel is due.
 func (s *Store) DeliveriesDue(ctx context.Context, channel string) (due bool, err error) {
-	err = s.view(ctx).row(`SELECT EXISTS (SELECT 1 FROM out_lanes WHERE channel = ?1 AND next_at <= ?2)`,
-		[]any{channel, millis(s.now())}, &due)
+	err = s.db.View(ctx).Row(`SELECT EXISTS (SELECT 1 FROM out_lanes WHERE channel = ?1 AND next_at <= ?2)`,
+		[]any{channel, engine.Millis(s.db.Now())}, &due)
 	if err != nil {
 		return false, fmt.Errorf("deliveries due: %w", err)
 	}
 	return due, nil
 }
 
-func (t *tx) claimDeliveries(channel string, limit int) (ds []domain.Delivery, next int64, err error) {
+func claimDeliveries(t *engine.Tx, channel string, limit int) (ds []domain.Delivery, next int64, err error) {
 	var due []chat.Address
-	err = t.each(`SELECT chat, thread, next_at FROM out_lanes WHERE channel = ?1 AND next_at IS NOT NULL ORDER BY next_at LIMIT ?2 + 0`,
-		[]any{channel, limit + 1}, func(rows rows) error {
+	err = t.Each(`SELECT chat, thread, next_at FROM out_lanes WHERE channel = ?1 AND next_at IS NOT NULL ORDER BY next_at LIMIT ?2 + 0`,
+		[]any{channel, limit + 1}, func(rows engine.Rows) error {
 			if next != 0 {
 				return nil
 			}
@@ -47,7 +56,7 @@ func (t *tx) claimDeliveries(channel string, limit int) (ds []domain.Delivery, n
 			if err := rows.Scan(&to.Chat, &to.Thread, &at); err != nil {
 				return err
 			}
-			if at > t.now || len(due) == limit {
+			if at > t.Now || len(due) == limit {
 				next = at
 				return nil
 			}
@@ -58,7 +67,7 @@ func (t *tx) claimDeliveries(channel string, limit int) (ds []domain.Delivery, n
 		return nil, 0, err
 	}
 	for _, to := range due {
-		d, err := t.claimHead(to)
+		d, err := claimHead(t, to)
 		if err != nil {
 			return nil, 0, fmt.Errorf("the head of %s/%s/%s: %w", to.Channel, to.Chat, to.Thread, err)
 		}
@@ -67,11 +76,11 @@ func (t *tx) claimDeliveries(channel string, limit int) (ds []domain.Delivery, n
 	return ds, next, nil
 }
 
-func (t *tx) claimHead(to chat.Address) (domain.Delivery, error) {
+func claimHead(t *engine.Tx, to chat.Address) (domain.Delivery, error) {
 	d := domain.Delivery{Item: domain.OutboxItem{To: to}}
 	var createdAt int64
 	var rest string
-	err := t.row(`UPDATE outbox SET attempts = attempts + 1
+	err := t.Row(`UPDATE outbox SET attempts = attempts + 1
 		WHERE id = (SELECT MIN(id) FROM outbox WHERE channel = ?1 AND chat = ?2 AND thread = ?3)
 		RETURNING id, text, reply_to, run_id, created_at, attempts - 1, uncertain, rest, kept, edits, COALESCE(NULLIF(key_id, 0), id)`,
 		[]any{to.Channel, to.Chat, to.Thread},
@@ -79,20 +88,20 @@ func (t *tx) claimHead(to chat.Address) (domain.Delivery, error) {
 	if err != nil {
 		return d, err
 	}
-	d.CreatedAt = moment(createdAt)
+	d.CreatedAt = engine.Moment(createdAt)
 	decodeRest(&d.Item, rest)
 	if d.Item.Changes() {
-		if err := t.target(&d); err != nil {
+		if err := target(t, &d); err != nil {
 			return d, err
 		}
 	}
-	_, err = t.exec(`UPDATE out_lanes SET next_at = NULL, sending = ?4 WHERE channel = ?1 AND chat = ?2 AND thread = ?3`,
+	_, err = t.Exec(`UPDATE out_lanes SET next_at = NULL, sending = ?4 WHERE channel = ?1 AND chat = ?2 AND thread = ?3`,
 		to.Channel, to.Chat, to.Thread, d.ID)
 	return d, err
 }
 
 // target finds the message that an item changes.
-func (t *tx) target(d *domain.Delivery) error {
+func target(t *engine.Tx, d *domain.Delivery) error {
 	query, args := `SELECT message_id, sent_at, more, repeated FROM kept_pieces WHERE piece = ?1`, []any{d.Item.Edits}
 	if d.Item.Target != "" {
 		d.Target = d.Item.Target
@@ -100,11 +109,11 @@ func (t *tx) target(d *domain.Delivery) error {
 	}
 	var sentAt int64
 	var more string
-	err := t.row(query, args, &d.Target, &sentAt, &more, &d.TargetRepeated)
+	err := t.Row(query, args, &d.Target, &sentAt, &more, &d.TargetRepeated)
 	if err != nil {
-		return noRows(err)
+		return engine.NoRows(err)
 	}
-	d.TargetSentAt = moment(sentAt)
+	d.TargetSentAt = engine.Moment(sentAt)
 	if more == "" {
 		return nil
 	}
@@ -114,65 +123,63 @@ func (t *tx) target(d *domain.Delivery) error {
 // Delivered completes a claimed delivery: ids are the network's, kept for 90 days, of an edit those of the edited
 // message. A kept item has become the first of them. The error is [domain.ErrNotFound] for an item that is not claimed.
 func (s *Store) Delivered(ctx context.Context, id int64, ids []chat.MessageID) error {
-	_, err := step(ctx, s, "delivered", func(t *tx) (nothing, error) {
-		to, err := t.sending(id)
+	return engine.Change(ctx, s.db, "delivered", func(t *engine.Tx) error {
+		to, err := sending(t, id)
 		if err != nil {
-			return nothing{}, err
+			return err
 		}
 		var runID, item, edited int64
 		var kept, uncertain bool
-		if err := t.row(`DELETE FROM outbox WHERE id = ?1 RETURNING run_id, kept, COALESCE(NULLIF(key_id, 0), id), edits, uncertain`,
+		if err := t.Row(`DELETE FROM outbox WHERE id = ?1 RETURNING run_id, kept, COALESCE(NULLIF(key_id, 0), id), edits, uncertain`,
 			[]any{id}, &runID, &kept, &item, &edited, &uncertain); err != nil {
-			return nothing{}, err
+			return err
 		}
 		if kept && len(ids) > 0 {
-			if err := t.keep(item, edited, to, ids, uncertain); err != nil {
-				return nothing{}, err
+			if err := keep(t, item, edited, to, ids, uncertain); err != nil {
+				return err
 			}
 		}
 		for _, message := range ids {
-			_, err := t.exec(`INSERT INTO sent (channel, chat, message_id, run_id, sent_at) VALUES (?1, ?2, ?3, ?4, ?5)
+			_, err := t.Exec(`INSERT INTO sent (channel, chat, message_id, run_id, sent_at) VALUES (?1, ?2, ?3, ?4, ?5)
 				ON CONFLICT (channel, chat, message_id) DO UPDATE SET run_id = excluded.run_id, sent_at = excluded.sent_at`,
-				to.Channel, to.Chat, message, runID, t.now)
+				to.Channel, to.Chat, message, runID, t.Now)
 			if err != nil {
-				return nothing{}, err
+				return err
 			}
 		}
-		return nothing{}, t.advance(to)
+		return advance(t, to)
 	})
-	return err
 }
 
 // Retry ends a claimed delivery that must be tried again. The error is [domain.ErrNotFound] for an item that is not
 // claimed.
 func (s *Store) Retry(ctx context.Context, id int64, again domain.Retry) error {
-	_, err := step(ctx, s, "retry", func(t *tx) (nothing, error) {
-		to, err := t.sending(id)
+	return engine.Change(ctx, s.db, "retry", func(t *engine.Tx) error {
+		to, err := sending(t, id)
 		if err != nil {
-			return nothing{}, err
+			return err
 		}
 		if again.Uncertain {
-			if err := t.doubt(id); err != nil {
-				return nothing{}, err
+			if err := doubt(t, id); err != nil {
+				return err
 			}
 		}
 		if again.Excused {
-			if _, err := t.exec(`UPDATE outbox SET attempts = attempts - 1 WHERE id = ?1`, id); err != nil {
-				return nothing{}, err
+			if _, err := t.Exec(`UPDATE outbox SET attempts = attempts - 1 WHERE id = ?1`, id); err != nil {
+				return err
 			}
 		}
-		_, err = t.exec(`UPDATE out_lanes SET sending = NULL, next_at = ?4, last_error = ?5 WHERE channel = ?1 AND chat = ?2 AND thread = ?3`,
-			to.Channel, to.Chat, to.Thread, millis(again.At), again.Cause)
-		t.after.deliveries = true
-		return nothing{}, err
+		_, err = t.Exec(`UPDATE out_lanes SET sending = NULL, next_at = ?4, last_error = ?5 WHERE channel = ?1 AND chat = ?2 AND thread = ?3`,
+			to.Channel, to.Chat, to.Thread, engine.Millis(again.At), again.Cause)
+		t.Announce(deliveriesReady)
+		return err
 	})
-	return err
 }
 
 // sending finds the destination of a claimed item.
-func (t *tx) sending(id int64) (chat.Address, error) {
+func sending(t *engine.Tx, id int64) (chat.Address, error) {
 	var to chat.Address
-	err := t.row(`SELECT channel, chat, thread FROM out_lanes WHERE sending = ?1`, []any{id}, &to.Channel, &to.Chat, &to.Thread)
+	err := t.Row(`SELECT channel, chat, thread FROM out_lanes WHERE sending = ?1`, []any{id}, &to.Channel, &to.Chat, &to.Thread)
 	if errors.Is(err, sql.ErrNoRows) {
 		return to, domain.ErrNotFound
 	}
@@ -181,22 +188,22 @@ func (t *tx) sending(id int64) (chat.Address, error) {
 
 // advance makes a destination continue with its next item after its claimed one is gone. A destination without items is
 // deleted.
-func (t *tx) advance(to chat.Address) error {
-	n, err := t.exec(`DELETE FROM out_lanes WHERE channel = ?1 AND chat = ?2 AND thread = ?3 AND pending = 1`, to.Channel,
+func advance(t *engine.Tx, to chat.Address) error {
+	n, err := t.Exec(`DELETE FROM out_lanes WHERE channel = ?1 AND chat = ?2 AND thread = ?3 AND pending = 1`, to.Channel,
 		to.Chat, to.Thread)
 	if err != nil || n > 0 {
 		return err
 	}
-	t.after.deliveries = true
-	_, err = t.exec(`UPDATE out_lanes SET sending = NULL, pending = pending - 1, next_at = ?4, last_error = ''
-		WHERE channel = ?1 AND chat = ?2 AND thread = ?3`, to.Channel, to.Chat, to.Thread, t.now)
+	t.Announce(deliveriesReady)
+	_, err = t.Exec(`UPDATE out_lanes SET sending = NULL, pending = pending - 1, next_at = ?4, last_error = ''
+		WHERE channel = ?1 AND chat = ?2 AND thread = ?3`, to.Channel, to.Chat, to.Thread, t.Now)
 	return err
 }
 
 // reclaimDeliveries makes the items due that were being sent when the host ended.
-func (t *tx) reclaimDeliveries() (int64, error) {
+func reclaimDeliveries(t *engine.Tx) (int64, error) {
 	var ids []int64
-	err := t.each(`SELECT sending FROM out_lanes WHERE sending IS NOT NULL`, nil, func(rows rows) error {
+	err := t.Each(`SELECT sending FROM out_lanes WHERE sending IS NOT NULL`, nil, func(rows engine.Rows) error {
 		var id int64
 		defer func() { ids = append(ids, id) }()
 		return rows.Scan(&id)
@@ -205,20 +212,20 @@ func (t *tx) reclaimDeliveries() (int64, error) {
 		return 0, err
 	}
 	for _, id := range ids {
-		if err := t.doubt(id); err != nil {
+		if err := doubt(t, id); err != nil {
 			return 0, err
 		}
 	}
-	return t.exec(`UPDATE out_lanes SET sending = NULL, next_at = ?1, last_error = 'the host ended while it was sent'
-		WHERE sending IS NOT NULL`, t.now)
+	return t.Exec(`UPDATE out_lanes SET sending = NULL, next_at = ?1, last_error = 'the host ended while it was sent'
+		WHERE sending IS NOT NULL`, t.Now)
 }
 
 // doubt marks an item whose send has an unknown outcome, and counts it once.
-func (t *tx) doubt(id int64) error {
-	n, err := t.exec(`UPDATE outbox SET uncertain = 1 WHERE id = ?1 AND uncertain = 0`, id)
+func doubt(t *engine.Tx, id int64) error {
+	n, err := t.Exec(`UPDATE outbox SET uncertain = 1 WHERE id = ?1 AND uncertain = 0`, id)
 	if err != nil || n == 0 {
 		return err
 	}
-	_, err = t.exec(`UPDATE store SET uncertain = uncertain + 1`)
+	_, err = t.Exec(`UPDATE store SET uncertain = uncertain + 1`)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -16,7 +17,7 @@ import (
 func (s *Store) DirectChat(ctx context.Context, channel, id string) (domain.DirectChat, error) {
 	var found domain.DirectChat
 	var ids string
-	err := s.view(ctx).row(`SELECT chat, ids FROM direct_chats WHERE channel = ?1 AND chat = ?2
+	err := s.db.View(ctx).Row(`SELECT chat, ids FROM direct_chats WHERE channel = ?1 AND chat = ?2
 		UNION ALL SELECT chat, ids FROM direct_chats WHERE channel = ?1 AND user_id = ?2 LIMIT 1`, []any{channel, id}, &found.Chat, &ids)
 	if errors.Is(err, sql.ErrNoRows) {
 		return domain.DirectChat{}, domain.ErrNotFound
@@ -29,12 +30,12 @@ func (s *Store) DirectChat(ctx context.Context, channel, id string) (domain.Dire
 }
 
 // setDirectChat records the person of a direct chat, for all of the person's ids.
-func (t *tx) setDirectChat(m domain.Message, peer string) error {
+func setDirectChat(t *engine.Tx, m domain.Message, peer string) error {
 	if peer == "" {
 		return nil
 	}
 	for _, id := range m.Sender.IDs() {
-		_, err := t.exec(`INSERT INTO direct_chats (channel, user_id, chat, ids) VALUES (?1, ?2, ?3, ?4)
+		_, err := t.Exec(`INSERT INTO direct_chats (channel, user_id, chat, ids) VALUES (?1, ?2, ?3, ?4)
 			ON CONFLICT (channel, user_id) DO UPDATE SET chat = excluded.chat, ids = excluded.ids`, m.Channel, id, m.Chat.ID, peer)
 		if err != nil {
 			return err

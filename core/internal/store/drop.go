@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
 // removed is a message that has left the inbox.
@@ -34,9 +35,9 @@ func (r removed) decode() (m domain.Message, ok bool) {
 }
 
 // remove runs a DELETE that returns the removed messages, in order. It also removes their receipts.
-func (t *tx) remove(query string, args ...any) ([]removed, error) {
+func remove(t *engine.Tx, query string, args ...any) ([]removed, error) {
 	var list []removed
-	err := t.each(query, args, func(rows rows) error {
+	err := t.Each(query, args, func(rows engine.Rows) error {
 		var r removed
 		defer func() { list = append(list, r) }()
 		return rows.Scan(&r.channel, &r.id, &r.seq, &r.joined, &r.batch, &r.claude, &r.consumed, &r.fresh, &r.origin,
@@ -47,7 +48,7 @@ func (t *tx) remove(query string, args ...any) ([]removed, error) {
 	}
 	slices.SortFunc(list, func(a, b removed) int { return cmp.Compare(a.seq, b.seq) })
 	for _, r := range list {
-		if err := t.retract(r.receipt); err != nil {
+		if err := retract(t, r.receipt); err != nil {
 			return nil, err
 		}
 	}
@@ -59,44 +60,44 @@ func (r removed) begins() bool { return r.fresh && r.claude == "" }
 
 // cancel ends messages without a run of their own, and wakes those that wait for their end. If a conversation was to
 // begin with one of them, it begins even so: later messages are not meant for the old one.
-func (t *tx) cancel(session string, lane domain.Lane, list []removed, why string) error {
+func cancel(t *engine.Tx, session string, lane domain.Lane, list []removed, why string) error {
 	for _, r := range list {
 		if !r.begins() {
 			continue
 		}
-		if err := t.bindWaiting(session, r.seq); err != nil {
+		if err := bindWaiting(t, session, r.seq); err != nil {
 			return err
 		}
-		if _, _, err := t.beginClaudeSession(session); err != nil {
+		if _, _, err := beginClaudeSession(t, session); err != nil {
 			return err
 		}
 	}
 	for _, r := range list {
 		if r.consumed && lane == domain.TurnLane {
-			if err := t.note(session, []domain.Note{{Kind: domain.NoteHint, At: moment(t.now), Text: domain.HintWithdrawn}}); err != nil {
+			if err := note(t, session, []domain.Note{{Kind: domain.NoteHint, At: engine.Moment(t.Now), Text: domain.HintWithdrawn}}); err != nil {
 				return err
 			}
 		}
-		_, err := t.exec(`INSERT INTO runs (session, lane, seq, channel, event_id, state, started_at, ended_at, error)
+		_, err := t.Exec(`INSERT INTO runs (session, lane, seq, channel, event_id, state, started_at, ended_at, error)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8)`,
-			session, lane, r.seq, r.channel, r.id, domain.RunCancelled, t.now, why)
+			session, lane, r.seq, r.channel, r.id, domain.RunCancelled, t.Now, why)
 		if err != nil {
 			return err
 		}
-		if err := t.retract(r.preview); err != nil {
+		if err := retract(t, r.preview); err != nil {
 			return err
 		}
-		if err := t.show(r.event, r.reacts, domain.StageDropped); err != nil {
+		if err := show(t, r.event, r.reacts, domain.StageDropped); err != nil {
 			return err
 		}
-		t.after.ended = append(t.after.ended, r.event)
+		t.Announce(runEnded(r.channel, r.id))
 	}
 	return nil
 }
 
 // drop cancels messages that were removed from a lane, and updates the lane's counters.
-func (t *tx) drop(session string, lane domain.Lane, list []removed, why string) error {
-	if err := t.cancel(session, lane, list, why); err != nil {
+func drop(t *engine.Tx, session string, lane domain.Lane, list []removed, why string) error {
+	if err := cancel(t, session, lane, list, why); err != nil {
 		return err
 	}
 	joined := 0
@@ -105,7 +106,7 @@ func (t *tx) drop(session string, lane domain.Lane, list []removed, why string) 
 			joined++
 		}
 	}
-	_, err := t.exec(`UPDATE lanes SET queued = queued - ?3, held = held - ?4 WHERE session = ?1 AND lane = ?2`,
+	_, err := t.Exec(`UPDATE lanes SET queued = queued - ?3, held = held - ?4 WHERE session = ?1 AND lane = ?2`,
 		session, lane, len(list), joined)
 	return err
 }

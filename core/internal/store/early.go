@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
 // Early sends a part of a running run: the items and the preview enter the outbox, and what was said is recorded with
@@ -14,7 +15,7 @@ func (s *Store) Early(ctx context.Context, runID int64, e domain.Early) (preview
 	if err := checkEarly(e); err != nil {
 		return 0, fmt.Errorf("early: %w", err)
 	}
-	return step(ctx, s, "early", func(t *tx) (int64, error) { return t.early(runID, e) })
+	return engine.Do(ctx, s.db, "early", func(t *engine.Tx) (int64, error) { return early(t, runID, e) })
 }
 
 func checkEarly(e domain.Early) error {
@@ -26,16 +27,16 @@ func checkEarly(e domain.Early) error {
 	return checkItems(e.Items)
 }
 
-func (t *tx) early(runID int64, e domain.Early) (preview int64, err error) {
+func early(t *engine.Tx, runID int64, e domain.Early) (preview int64, err error) {
 	h, err := fence(t, runID)
 	if err != nil {
 		return 0, err
 	}
-	if _, err := t.post(runID, e.Items); err != nil {
+	if _, err := post(t, runID, e.Items); err != nil {
 		return 0, err
 	}
 	if e.Sent != nil {
-		if err := t.recordSent(h, *e.Sent, e.Files); err != nil {
+		if err := recordSent(t, h, *e.Sent, e.Files); err != nil {
 			return 0, err
 		}
 	}
@@ -43,26 +44,26 @@ func (t *tx) early(runID int64, e domain.Early) (preview int64, err error) {
 	if e.Preview != nil {
 		p := *e.Preview
 		p.Kept = true
-		if posted, err = t.post(runID, []domain.OutboxItem{p}); err != nil {
+		if posted, err = post(t, runID, []domain.OutboxItem{p}); err != nil {
 			return 0, err
 		}
 	}
-	err = t.row(`UPDATE inbox SET said = ?4, preview = CASE WHEN ?5 != 0 THEN ?5 WHEN ?6 THEN 0 ELSE preview END
+	err = t.Row(`UPDATE inbox SET said = ?4, preview = CASE WHEN ?5 != 0 THEN ?5 WHEN ?6 THEN 0 ELSE preview END
 		WHERE session = ?1 AND lane = ?2 AND seq = ?3 RETURNING preview`,
 		[]any{h.session, h.lane, h.seq, e.Said, posted, e.Unpreview}, &preview)
 	return preview, err
 }
 
 // disown removes what a run has sent early: the rest of that text will not follow.
-func (t *tx) disown(h held) error {
+func disown(t *engine.Tx, h held) error {
 	var preview int64
-	err := t.row(`SELECT preview FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3`, []any{h.session, h.lane, h.seq}, &preview)
+	err := t.Row(`SELECT preview FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3`, []any{h.session, h.lane, h.seq}, &preview)
 	if err != nil {
 		return err
 	}
-	if err := t.retract(preview); err != nil {
+	if err := retract(t, preview); err != nil {
 		return err
 	}
-	_, err = t.exec(`UPDATE inbox SET said = '', preview = 0 WHERE session = ?1 AND lane = ?2 AND seq = ?3`, h.session, h.lane, h.seq)
+	_, err = t.Exec(`UPDATE inbox SET said = '', preview = 0 WHERE session = ?1 AND lane = ?2 AND seq = ?3`, h.session, h.lane, h.seq)
 	return err
 }

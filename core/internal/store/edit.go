@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -46,66 +47,70 @@ func decodeRest(p *domain.OutboxItem, encoded string) {
 // settle checks the target of an edit. It is gone if it was given up, is unknown, or waits and was certainly not sent:
 // then it will not be sent. A target of another destination is an error, because the order across destinations is
 // undefined.
-func (t *tx) settle(p domain.OutboxItem) (gone bool, err error) {
-	to, waits, err := t.whereabouts(p.Edits)
+func settle(t *engine.Tx, p domain.OutboxItem) (gone bool, err error) {
+	to, waits, err := whereabouts(t, p.Edits)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return true, t.outdate(p.Edits)
+		return true, outdate(t, p.Edits)
 	case err != nil:
 		return false, err
-	case t.moves.now(to) != p.To:
+	}
+	switch now, err := current(t, to); {
+	case err != nil:
+		return false, err
+	case now != p.To:
 		return false, fmt.Errorf("an item for %s/%s/%s edits one of %s/%s/%s",
 			p.To.Channel, p.To.Chat, p.To.Thread, to.Channel, to.Chat, to.Thread)
 	case !waits:
 		return false, nil
 	}
-	return t.takeBack(p.Edits, to)
+	return takeBack(t, p.Edits, to)
 }
 
 // whereabouts returns where a kept item was sent, or where a waiting one goes, and whether it waits.
-func (t *tx) whereabouts(item int64) (to chat.Address, waits bool, err error) {
-	err = t.row(`SELECT channel, chat, thread, 1 FROM outbox WHERE id = ?1
+func whereabouts(t *engine.Tx, item int64) (to chat.Address, waits bool, err error) {
+	err = t.Row(`SELECT channel, chat, thread, 1 FROM outbox WHERE id = ?1
 		UNION ALL SELECT channel, chat, thread, 0 FROM kept_pieces WHERE piece = ?1`,
 		[]any{item}, &to.Channel, &to.Chat, &to.Thread, &waits)
 	return to, waits, err
 }
 
 // takeBack removes a waiting item from the outbox, unless it is being sent or may have arrived.
-func (t *tx) takeBack(item int64, to chat.Address) (bool, error) {
-	n, err := t.exec(`DELETE FROM outbox WHERE id = ?1 AND uncertain = 0 AND id NOT IN (SELECT sending FROM out_lanes WHERE sending = ?1)`, item)
+func takeBack(t *engine.Tx, item int64, to chat.Address) (bool, error) {
+	n, err := t.Exec(`DELETE FROM outbox WHERE id = ?1 AND uncertain = 0 AND id NOT IN (SELECT sending FROM out_lanes WHERE sending = ?1)`, item)
 	if err != nil || n == 0 {
 		return false, err
 	}
 	// A pause of the destination also applies to its next item.
-	n, err = t.exec(`DELETE FROM out_lanes WHERE channel = ?1 AND chat = ?2 AND thread = ?3 AND pending = 1`, to.Channel,
+	n, err = t.Exec(`DELETE FROM out_lanes WHERE channel = ?1 AND chat = ?2 AND thread = ?3 AND pending = 1`, to.Channel,
 		to.Chat, to.Thread)
 	if err != nil || n > 0 {
 		return true, err
 	}
-	_, err = t.exec(`UPDATE out_lanes SET pending = pending - 1 WHERE channel = ?1 AND chat = ?2 AND thread = ?3`,
+	_, err = t.Exec(`UPDATE out_lanes SET pending = pending - 1 WHERE channel = ?1 AND chat = ?2 AND thread = ?3`,
 		to.Channel, to.Chat, to.Thread)
 	return true, err
 }
 
 // retract removes a kept item, or has its message deleted if there is or will be one; zero: no item.
-func (t *tx) retract(item int64) error {
+func retract(t *engine.Tx, item int64) error {
 	if item == 0 {
 		return nil
 	}
-	to, _, err := t.whereabouts(item)
+	to, _, err := whereabouts(t, item)
 	if errors.Is(err, sql.ErrNoRows) {
-		return t.outdate(item)
+		return outdate(t, item)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = t.post(0, []domain.OutboxItem{{To: to, Edits: item}})
+	_, err = post(t, 0, []domain.OutboxItem{{To: to, Edits: item}})
 	return err
 }
 
 // keep records what a kept item has become, and whether its send was repeated in doubt. The message keeps its age when it is
 // edited, and whether it was repeated: an edit that is repeated shows nothing twice.
-func (t *tx) keep(item, edited int64, to chat.Address, ids []chat.MessageID, uncertain bool) error {
+func keep(t *engine.Tx, item, edited int64, to chat.Address, ids []chat.MessageID, uncertain bool) error {
 	more := ""
 	if len(ids) > 1 {
 		raw, err := json.Marshal(ids[1:])
@@ -114,12 +119,12 @@ func (t *tx) keep(item, edited int64, to chat.Address, ids []chat.MessageID, unc
 		}
 		more = string(raw)
 	}
-	_, err := t.exec(`INSERT INTO kept_pieces (piece, channel, chat, thread, message_id, sent_at, more, repeated)
+	_, err := t.Exec(`INSERT INTO kept_pieces (piece, channel, chat, thread, message_id, sent_at, more, repeated)
 		VALUES (?1, ?2, ?3, ?4, ?5, COALESCE((SELECT sent_at FROM kept_pieces WHERE piece = ?7 AND message_id = ?5), ?6), ?8,
 			COALESCE((SELECT repeated FROM kept_pieces WHERE piece = ?7 AND message_id = ?5), ?9))
 		ON CONFLICT (piece) DO UPDATE SET message_id = excluded.message_id, sent_at = excluded.sent_at, more = excluded.more,
 			repeated = excluded.repeated`,
-		item, to.Channel, to.Chat, to.Thread, ids[0], t.now, edited, more, uncertain)
+		item, to.Channel, to.Chat, to.Thread, ids[0], t.Now, edited, more, uncertain)
 	return err
 }
 
@@ -127,23 +132,23 @@ func (t *tx) keep(item, edited int64, to chat.Address, ids []chat.MessageID, unc
 // were several. The error is [domain.ErrNotFound] if it was not sent, or not yet, or if the network returns no ids.
 func (s *Store) SentItem(ctx context.Context, item int64) (id chat.MessageID, at time.Time, err error) {
 	var sentAt int64
-	err = s.view(ctx).row(`SELECT message_id, sent_at FROM kept_pieces WHERE piece = ?1`, []any{item}, &id, &sentAt)
+	err = s.db.View(ctx).Row(`SELECT message_id, sent_at FROM kept_pieces WHERE piece = ?1`, []any{item}, &id, &sentAt)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = domain.ErrNotFound
 	}
 	if err != nil {
 		return "", time.Time{}, fmt.Errorf("sent item: %w", err)
 	}
-	return id, moment(sentAt), nil
+	return id, engine.Moment(sentAt), nil
 }
 
 // OldestUndelivered returns when the oldest undelivered item of a destination was posted; zero: none.
 func (s *Store) OldestUndelivered(ctx context.Context, to chat.Address) (oldest time.Time, err error) {
 	var at int64
-	err = s.view(ctx).row(`SELECT created_at FROM outbox WHERE channel = ?1 AND chat = ?2 AND thread = ?3 ORDER BY id LIMIT 1`,
+	err = s.db.View(ctx).Row(`SELECT created_at FROM outbox WHERE channel = ?1 AND chat = ?2 AND thread = ?3 ORDER BY id LIMIT 1`,
 		[]any{to.Channel, to.Chat, to.Thread}, &at)
-	if err = noRows(err); err != nil {
+	if err = engine.NoRows(err); err != nil {
 		return time.Time{}, fmt.Errorf("behind: %w", err)
 	}
-	return moment(at), nil
+	return engine.Moment(at), nil
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/session"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -50,15 +49,15 @@ var errDry = errors.New("nothing is to be deleted")
 // turn may run. If dry is set, it deletes nothing and returns what it would. The text is in the file until [Store.Compact].
 func (s *Store) Forget(ctx context.Context, p Person, dry bool) (Forgotten, error) {
 	var f *forgetting
-	_, err := step(ctx, s, "forget", func(t *tx) (nothing, error) {
+	err := engine.Change(ctx, s.db, "forget", func(t *engine.Tx) error {
 		f = &forgetting{tx: t, person: p, found: Forgotten{Rows: map[string]int64{}}}
 		if err := f.run(); err != nil {
-			return nothing{}, err
+			return err
 		}
 		if dry {
-			return nothing{}, errDry
+			return errDry
 		}
-		return nothing{}, nil
+		return nil
 	})
 	if dry && errors.Is(err, errDry) {
 		err = nil
@@ -71,7 +70,7 @@ func (s *Store) Forget(ctx context.Context, p Person, dry bool) (Forgotten, erro
 
 // forgetting is one deletion.
 type forgetting struct {
-	tx     *tx
+	tx     *engine.Tx
 	person Person
 	chats  []chat.ID // their direct chats, of any of the channels
 	names  []string  // others call them so
@@ -95,14 +94,14 @@ func (f *forgetting) run() error {
 	f.found.Terms = slices.Compact(f.found.Terms)
 	f.found.Users, f.found.Names = f.person.Users, f.names
 	var err error
-	f.found.Left, err = f.tx.mentions(f.found.Terms)
+	f.found.Left, err = mentions(f.tx, f.found.Terms)
 	return err
 }
 
 // whole adds the person's other ids on the same networks, and their direct chats.
 func (f *forgetting) whole() error {
 	for _, u := range slices.Clone(f.person.Users) {
-		err := f.tx.each(`SELECT chat, ids FROM direct_chats WHERE channel = ?1 AND user_id = ?2`, []any{u.Channel, u.ID}, func(r rows) error {
+		err := f.tx.Each(`SELECT chat, ids FROM direct_chats WHERE channel = ?1 AND user_id = ?2`, []any{u.Channel, u.ID}, func(r engine.Rows) error {
 			var place chat.ID
 			var ids string
 			if err := r.Scan(&place, &ids); err != nil {
@@ -151,7 +150,7 @@ func (f *forgetting) sessions() error {
 	for _, table := range ofSessions {
 		query += ` UNION SELECT session FROM ` + table
 	}
-	err := f.tx.each(query, nil, func(r rows) error {
+	err := f.tx.Each(query, nil, func(r engine.Rows) error {
 		var key string
 		if err := r.Scan(&key); err != nil {
 			return err
@@ -165,7 +164,7 @@ func (f *forgetting) sessions() error {
 		return err
 	}
 	for _, key := range f.found.Sessions {
-		err := f.tx.each(`SELECT id FROM claude_sessions WHERE session = ?1`, []any{key}, func(r rows) error {
+		err := f.tx.Each(`SELECT id FROM claude_sessions WHERE session = ?1`, []any{key}, func(r engine.Rows) error {
 			var id string
 			defer func() { f.found.Conversations = append(f.found.Conversations, id) }()
 			return r.Scan(&id)
@@ -192,7 +191,7 @@ func (f *forgetting) known() error {
 			return err
 		}
 	}
-	return f.tx.each(`SELECT session, message FROM inbox`, nil, func(r rows) error {
+	return f.tx.Each(`SELECT session, message FROM inbox`, nil, func(r engine.Rows) error {
 		var key, text string
 		if err := r.Scan(&key, &text); err != nil {
 			return err
@@ -213,7 +212,7 @@ func (f *forgetting) known() error {
 }
 
 func (f *forgetting) name(query string, args ...any) error {
-	return f.tx.each(query, args, func(r rows) error {
+	return f.tx.Each(query, args, func(r engine.Rows) error {
 		var name string
 		defer func() { f.called(name) }()
 		return r.Scan(&name)
@@ -227,7 +226,7 @@ func (f *forgetting) called(name string) {
 }
 
 func (f *forgetting) delete(table, where string, args ...any) error {
-	n, err := f.tx.exec(`DELETE FROM `+table+` WHERE `+where, args...)
+	n, err := f.tx.Exec(`DELETE FROM `+table+` WHERE `+where, args...)
 	if n > 0 {
 		f.found.Rows[table] += n
 	}
@@ -277,7 +276,7 @@ func (f *forgetting) byUser() error {
 			f.delete("jobs", `channel = ?1 AND user_id = ?2`, u.Channel, u.ID),
 			f.delete("spending", `per = 'person' AND subject = ?1`, key),
 		)
-		_, err := f.tx.exec(`UPDATE overrides SET set_by = '' WHERE set_by = ?1`, user) // the value is the operator's
+		_, err := f.tx.Exec(`UPDATE overrides SET set_by = '' WHERE set_by = ?1`, user) // the value is the operator's
 		errs = append(errs, err)
 	}
 	if f.person.Identity != "" {
@@ -290,7 +289,7 @@ func (f *forgetting) byUser() error {
 	// Ids of events and keys of posts contain ids of people and chats.
 	type row struct{ kind, channel, id string }
 	var gone []row
-	errs = append(errs, f.tx.each(`SELECT kind, channel, id FROM dedupe`, nil, func(r rows) error {
+	errs = append(errs, f.tx.Each(`SELECT kind, channel, id FROM dedupe`, nil, func(r engine.Rows) error {
 		var d row
 		if err := r.Scan(&d.kind, &d.channel, &d.id); err != nil {
 			return err
@@ -316,7 +315,7 @@ func (f *forgetting) ids() error {
 		{"runs", "id", "event_id", `UPDATE runs SET event_id = '' WHERE id = ?1 + 0`},
 	} {
 		var keys []string
-		errs = append(errs, f.tx.each(`SELECT CAST(`+c.key+` AS TEXT), `+c.id+` FROM `+c.table+` WHERE `+c.id+` != ''`, nil, func(r rows) error {
+		errs = append(errs, f.tx.Each(`SELECT CAST(`+c.key+` AS TEXT), `+c.id+` FROM `+c.table+` WHERE `+c.id+` != ''`, nil, func(r engine.Rows) error {
 			var key, id string
 			if err := r.Scan(&key, &id); err != nil {
 				return err
@@ -327,7 +326,7 @@ func (f *forgetting) ids() error {
 			return nil
 		}))
 		for _, key := range keys {
-			_, err := f.tx.exec(c.change, key)
+			_, err := f.tx.Exec(c.change, key)
 			errs = append(errs, err)
 		}
 	}
@@ -372,7 +371,7 @@ func (f *forgetting) state() error {
 	var gone []row
 	var err error
 	for _, table := range []string{"state", "wake_ups"} {
-		err = errors.Join(err, f.tx.each(`SELECT instance, key FROM `+table, nil, func(r rows) error {
+		err = errors.Join(err, f.tx.Each(`SELECT instance, key FROM `+table, nil, func(r engine.Rows) error {
 			s := row{table: table}
 			if err := r.Scan(&s.instance, &s.key); err != nil {
 				return err
@@ -387,7 +386,7 @@ func (f *forgetting) state() error {
 		err = errors.Join(err, f.delete(s.table, `instance = ?1 AND key = ?2`, s.instance, s.key))
 	}
 	if err == nil {
-		_, err = f.tx.exec(`UPDATE state_use SET keys = (SELECT COUNT(*) FROM state s WHERE s.instance = state_use.instance),
+		_, err = f.tx.Exec(`UPDATE state_use SET keys = (SELECT COUNT(*) FROM state s WHERE s.instance = state_use.instance),
 			bytes = (SELECT COALESCE(SUM(LENGTH(value)), 0) FROM state s WHERE s.instance = state_use.instance),
 			wake_ups = (SELECT COUNT(*) FROM wake_ups w WHERE w.instance = state_use.instance)`)
 	}
@@ -412,7 +411,7 @@ func (f *forgetting) files() error {
 			continue
 		}
 		refs := []chat.MediaRef{}
-		err = errors.Join(err, f.tx.each(`SELECT ref FROM media WHERE instance = ?1`, []any{u.Channel}, func(r rows) error {
+		err = errors.Join(err, f.tx.Each(`SELECT ref FROM media WHERE instance = ?1`, []any{u.Channel}, func(r engine.Rows) error {
 			var ref chat.MediaRef
 			if err := r.Scan(&ref); err != nil {
 				return err
@@ -428,20 +427,4 @@ func (f *forgetting) files() error {
 		f.found.Channels = append(f.found.Channels, u.Channel)
 	}
 	return errors.Join(err, f.delete("extracts", `1 = 1`))
-}
-
-// Compact writes the whole database again, without what was deleted, and empties its log. Nothing else may be done with the store.
-func (s *Store) Compact() (err error) {
-	defer func() { err = explained(err) }()
-	conn, err := connect(filepath.Join(s.dir, File), "secure_delete = ON")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
-	for _, statement := range []string{"VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"} {
-		if err := conn.run(statement); err != nil {
-			return fmt.Errorf("write the database again: %w", err)
-		}
-	}
-	return nil
 }

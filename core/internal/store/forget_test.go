@@ -15,6 +15,8 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
+	"github.com/clawhost/clawhost/core/internal/store/sqlite"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -28,8 +30,8 @@ func TestForgetKnowsTheTables(t *testing.T) {
 		"sessions.chat":       "by key", "moved_chats.chat": "groups", "direct_chats.chat": "by chat, beside the list", "pairings.chat": "by user",
 	}
 	var unknown []string
-	err := s.view(t.Context()).each(`SELECT m.name, c.name FROM sqlite_schema m, pragma_table_info(m.name) c
-		WHERE m.type = 'table' AND c.name IN ('session', 'chat')`, nil, func(r rows) error {
+	err := s.db.View(t.Context()).Each(`SELECT m.name, c.name FROM sqlite_schema m, pragma_table_info(m.name) c
+		WHERE m.type = 'table' AND c.name IN ('session', 'chat')`, nil, func(r engine.Rows) error {
 		var table, column string
 		if err := r.Scan(&table, &column); err != nil {
 			return err
@@ -139,7 +141,7 @@ func TestForget(t *testing.T) {
 	}
 	over, cancel := context.WithCancel(t.Context()) // which does not wait for the lock
 	cancel()
-	if _, err := Open(over, path, Options{}); !errors.As(err, new(*LockedError)) {
+	if _, err := Open(over, path, Options{}); !errors.As(err, new(*sqlite.LockedError)) {
 		t.Errorf("a host starts meanwhile: %v", err)
 	}
 	if err := s.Close(); err != nil {

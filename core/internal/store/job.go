@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
 const jobColumns = `id, session, caller, title, command, folder, pattern, COALESCE(deadline, 0), matched, late, pid, start_time, boot_id, state, code,
@@ -20,7 +21,7 @@ func scanJob(scan func(dest ...any) error) (j domain.Job, err error) {
 		&j.State, &j.Code, &startedAt, &endedAt, &j.Output, &j.Tail, &j.StoppedBy); err != nil {
 		return j, err
 	}
-	j.StartTime, j.Deadline, j.StartedAt, j.EndedAt = uint64(startTime), moment(deadline), moment(startedAt), moment(endedAt)
+	j.StartTime, j.Deadline, j.StartedAt, j.EndedAt = uint64(startTime), engine.Moment(deadline), engine.Moment(startedAt), engine.Moment(endedAt)
 	if err := json.Unmarshal([]byte(caller), &j.Caller); err != nil {
 		return j, fmt.Errorf("read whose job %d is: %w", j.ID, err)
 	}
@@ -34,9 +35,9 @@ func (s *Store) AddJob(ctx context.Context, j domain.Job, most, person int) (id 
 	if err != nil {
 		return 0, err
 	}
-	return step(ctx, s, "add job", func(t *tx) (id int64, err error) {
+	return engine.Do(ctx, s.db, "add job", func(t *engine.Tx) (id int64, err error) {
 		var all, theirs int
-		if err := t.row(`SELECT COUNT(*), COUNT(CASE WHEN channel = ?1 AND user_id = ?2 THEN 1 END) FROM jobs WHERE state = 'running'`,
+		if err := t.Row(`SELECT COUNT(*), COUNT(CASE WHEN channel = ?1 AND user_id = ?2 THEN 1 END) FROM jobs WHERE state = 'running'`,
 			[]any{j.Caller.Address.Channel, j.Caller.Sender.ID}, &all, &theirs); err != nil {
 			return 0, err
 		}
@@ -46,12 +47,12 @@ func (s *Store) AddJob(ctx context.Context, j domain.Job, most, person int) (id 
 		case person > 0 && theirs >= person:
 			return 0, domain.ErrPersonJobsFull
 		}
-		deadline := sql.NullInt64{Int64: millis(j.Deadline), Valid: !j.Deadline.IsZero()}
-		err = t.row(`INSERT INTO jobs (session, caller, channel, user_id, title, command, folder, pattern, deadline, state, started_at)
+		deadline := sql.NullInt64{Int64: engine.Millis(j.Deadline), Valid: !j.Deadline.IsZero()}
+		err = t.Row(`INSERT INTO jobs (session, caller, channel, user_id, title, command, folder, pattern, deadline, state, started_at)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'running', ?10) RETURNING id`,
 			[]any{
 				j.Session, string(caller), j.Caller.Address.Channel, j.Caller.Sender.ID, j.Title, j.Command, j.Folder, j.Pattern,
-				deadline, millis(j.StartedAt),
+				deadline, engine.Millis(j.StartedAt),
 			}, &id)
 		return id, err
 	})
@@ -59,49 +60,45 @@ func (s *Store) AddJob(ctx context.Context, j domain.Job, most, person int) (id 
 
 // BeginJob records the process of a job. The error is [domain.ErrNotFound] if it is not to begin any more: it was stopped or forgotten.
 func (s *Store) BeginJob(ctx context.Context, id int64, pid int, startTime uint64, bootID string) error {
-	_, err := step(ctx, s, "begin job", func(t *tx) (nothing, error) {
-		n, err := t.exec(`UPDATE jobs SET pid = ?2, start_time = ?3, boot_id = ?4 WHERE id = ?1 AND state = 'running' AND stopped_by = ''`,
+	return engine.Change(ctx, s.db, "begin job", func(t *engine.Tx) error {
+		n, err := t.Exec(`UPDATE jobs SET pid = ?2, start_time = ?3, boot_id = ?4 WHERE id = ?1 AND state = 'running' AND stopped_by = ''`,
 			id, pid, int64(startTime), bootID)
 		if err == nil && n == 0 {
 			err = domain.ErrNotFound
 		}
-		return nothing{}, err
+		return err
 	})
-	return err
 }
 
 // ToldJob records what has been told of a job.
 func (s *Store) ToldJob(ctx context.Context, id int64, told domain.JobNews) error {
-	_, err := step(ctx, s, "told of job", func(t *tx) (nothing, error) {
-		_, err := t.exec(`UPDATE jobs SET matched = ?2, late = ?3 WHERE id = ?1`, id, told.Matched, told.Late)
-		return nothing{}, err
+	return engine.Change(ctx, s.db, "told of job", func(t *engine.Tx) error {
+		_, err := t.Exec(`UPDATE jobs SET matched = ?2, late = ?3 WHERE id = ?1`, id, told.Matched, told.Late)
+		return err
 	})
-	return err
 }
 
 // StopJob records who is about to stop a job. One that has ended, or is being stopped, stays as it is.
 func (s *Store) StopJob(ctx context.Context, id int64, by string) error {
-	_, err := step(ctx, s, "stop job", func(t *tx) (nothing, error) {
-		_, err := t.exec(`UPDATE jobs SET stopped_by = ?2 WHERE id = ?1 AND state = 'running' AND stopped_by = ''`, id, by)
-		return nothing{}, err
+	return engine.Change(ctx, s.db, "stop job", func(t *engine.Tx) error {
+		_, err := t.Exec(`UPDATE jobs SET stopped_by = ?2 WHERE id = ?1 AND state = 'running' AND stopped_by = ''`, id, by)
+		return err
 	})
-	return err
 }
 
 // EndJob records how a job has ended. One that has ended stays as it is.
 func (s *Store) EndJob(ctx context.Context, j domain.Job) error {
-	_, err := step(ctx, s, "end job", func(t *tx) (nothing, error) {
-		_, err := t.exec(`UPDATE jobs SET state = ?2, code = ?3, ended_at = ?4, output = ?5, tail = ?6, stopped_by = ?7 WHERE id = ?1 AND state = 'running'`,
-			j.ID, j.State, j.Code, millis(j.EndedAt), j.Output, j.Tail, j.StoppedBy)
-		return nothing{}, err
+	return engine.Change(ctx, s.db, "end job", func(t *engine.Tx) error {
+		_, err := t.Exec(`UPDATE jobs SET state = ?2, code = ?3, ended_at = ?4, output = ?5, tail = ?6, stopped_by = ?7 WHERE id = ?1 AND state = 'running'`,
+			j.ID, j.State, j.Code, engine.Millis(j.EndedAt), j.Output, j.Tail, j.StoppedBy)
+		return err
 	})
-	return err
 }
 
 // Job returns a job, or [domain.ErrNotFound].
 func (s *Store) Job(ctx context.Context, id int64) (domain.Job, error) {
 	j, err := scanJob(func(dest ...any) error {
-		return s.view(ctx).row(`SELECT `+jobColumns+` FROM jobs WHERE id = ?1`, []any{id}, dest...)
+		return s.db.View(ctx).Row(`SELECT `+jobColumns+` FROM jobs WHERE id = ?1`, []any{id}, dest...)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return j, domain.ErrNotFound
@@ -128,7 +125,7 @@ func (s *Store) Jobs(ctx context.Context, limit int) ([]domain.Job, error) {
 }
 
 func (s *Store) jobs(ctx context.Context, which string, args ...any) (list []domain.Job, err error) {
-	err = s.view(ctx).each(`SELECT `+jobColumns+` FROM jobs `+which, args, func(rows rows) error {
+	err = s.db.View(ctx).Each(`SELECT `+jobColumns+` FROM jobs `+which, args, func(rows engine.Rows) error {
 		j, err := scanJob(rows.Scan)
 		list = append(list, j)
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
 // Join gives a running run the messages that can be steered into it, in order, and returns them: those whose mode
@@ -13,26 +14,26 @@ import (
 // those that it does not name as covered wait again, unless they were cleared. The error is [domain.ErrFenced] for a
 // run that has lost its lane.
 func (s *Store) Join(ctx context.Context, runID int64) ([]domain.Queued, error) {
-	return step(ctx, s, "join", func(t *tx) ([]domain.Queued, error) { return t.join(runID) })
+	return engine.Do(ctx, s.db, "join", func(t *engine.Tx) ([]domain.Queued, error) { return join(t, runID) })
 }
 
-func (t *tx) join(runID int64) ([]domain.Queued, error) {
+func join(t *engine.Tx, runID int64) ([]domain.Queued, error) {
 	const most = 20
 	h, err := fence(t, runID)
 	if err != nil || h.queued == h.held {
 		return nil, err
 	}
 	var share, overrides, claude, current string
-	err = t.row(`SELECT i.share, i.overrides, i.claude_session, s.claude_session FROM inbox i JOIN sessions s ON s.key = i.session
+	err = t.Row(`SELECT i.share, i.overrides, i.claude_session, s.claude_session FROM inbox i JOIN sessions s ON s.key = i.session
 		WHERE i.session = ?1 AND i.lane = ?2 AND i.seq = ?3`, []any{h.session, h.lane, h.seq}, &share, &overrides, &claude, &current)
 	if err != nil {
 		return nil, err
 	}
 	var found []inboxRow
-	err = t.each(`SELECT seq, burst, channel, event_id, message, received_at, share, overrides, receipt, reacts, COALESCE(claude_session, ?4), steers != 0 AND fresh = 0 AND origin = ''
+	err = t.Each(`SELECT seq, burst, channel, event_id, message, received_at, share, overrides, receipt, reacts, COALESCE(claude_session, ?4), steers != 0 AND fresh = 0 AND origin = ''
 		FROM inbox
 		WHERE session = ?1 AND lane = ?2 AND batch IS NULL AND joined_run IS NULL ORDER BY seq LIMIT ?3 + 0`,
-		[]any{h.session, h.lane, most, current}, func(rows rows) error {
+		[]any{h.session, h.lane, most, current}, func(rows engine.Rows) error {
 			var m inboxRow
 			var receivedAt int64
 			var of string
@@ -42,9 +43,9 @@ func (t *tx) join(runID int64) ([]domain.Queued, error) {
 				return err
 			}
 			if !may || of != claude || m.share != share || m.overrides != overrides || m.decode() != nil {
-				return errEnough
+				return engine.ErrEnough
 			}
-			m.ReceivedAt = moment(receivedAt)
+			m.ReceivedAt = engine.Moment(receivedAt)
 			found = append(found, m)
 			return nil
 		})
@@ -54,34 +55,34 @@ func (t *tx) join(runID int64) ([]domain.Queued, error) {
 	list := make([]domain.Queued, len(found))
 	for i, m := range found {
 		list[i] = m.Queued
-		if err := t.retract(m.receipt); err != nil {
+		if err := retract(t, m.receipt); err != nil {
 			return nil, err
 		}
-		if _, err := t.exec(`UPDATE inbox SET joined_run = ?4, receipt = 0 WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
+		if _, err := t.Exec(`UPDATE inbox SET joined_run = ?4, receipt = 0 WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
 			h.session, h.lane, m.Seq, runID); err != nil {
 			return nil, err
 		}
-		if err := t.show(m.id, m.reacts, domain.StageRunning); err != nil {
+		if err := show(t, m.id, m.reacts, domain.StageRunning); err != nil {
 			return nil, err
 		}
 	}
-	_, err = t.exec(`UPDATE lanes SET held = held + ?3 WHERE session = ?1 AND lane = ?2`, h.session, h.lane, len(list))
+	_, err = t.Exec(`UPDATE lanes SET held = held + ?3 WHERE session = ?1 AND lane = ?2`, h.session, h.lane, len(list))
 	return list, err
 }
 
 // part makes the messages that were joined to a run wait again, except those that were cleared meanwhile.
-func (t *tx) part(h held, runID int64) error {
-	gone, err := t.remove(`DELETE FROM inbox WHERE joined_run = ?1 AND withdrawn = 1 RETURNING `+removedColumns, runID)
+func part(t *engine.Tx, h held, runID int64) error {
+	gone, err := remove(t, `DELETE FROM inbox WHERE joined_run = ?1 AND withdrawn = 1 RETURNING `+removedColumns, runID)
 	if err != nil {
 		return err
 	}
 	if len(gone) > 0 {
-		if err := t.drop(h.session, h.lane, gone, cleared); err != nil {
+		if err := drop(t, h.session, h.lane, gone, cleared); err != nil {
 			return err
 		}
 	}
 	var waiting []event
-	err = t.each(`UPDATE inbox SET joined_run = NULL WHERE joined_run = ?1 RETURNING channel, event_id, reacts`, []any{runID}, func(rows rows) error {
+	err = t.Each(`UPDATE inbox SET joined_run = NULL WHERE joined_run = ?1 RETURNING channel, event_id, reacts`, []any{runID}, func(rows engine.Rows) error {
 		var e event
 		var reacts bool
 		err := rows.Scan(&e.channel, &e.id, &reacts)
@@ -94,7 +95,7 @@ func (t *tx) part(h held, runID int64) error {
 		return err
 	}
 	for _, e := range waiting {
-		if err := t.show(e, true, domain.StageWaiting); err != nil {
+		if err := show(t, e, true, domain.StageWaiting); err != nil {
 			return err
 		}
 	}
@@ -102,13 +103,13 @@ func (t *tx) part(h held, runID int64) error {
 }
 
 // partAll separates joined messages from the runs of the previous process.
-func (t *tx) partAll() error {
+func partAll(t *engine.Tx) error {
 	type joined struct {
 		held
 		run int64
 	}
 	var list []joined
-	err := t.each(`SELECT session, lane, run_id FROM lanes WHERE run_id IS NOT NULL`, nil, func(rows rows) error {
+	err := t.Each(`SELECT session, lane, run_id FROM lanes WHERE run_id IS NOT NULL`, nil, func(rows engine.Rows) error {
 		var j joined
 		defer func() { list = append(list, j) }()
 		return rows.Scan(&j.session, &j.lane, &j.run)
@@ -117,7 +118,7 @@ func (t *tx) partAll() error {
 		return err
 	}
 	for _, j := range list {
-		if err := t.part(j.held, j.run); err != nil {
+		if err := part(t, j.held, j.run); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
 // kinds of latencies.
@@ -28,17 +29,17 @@ func latencyOf(bucket int64) time.Duration {
 }
 
 // addLatency counts how long the person has waited whose message was the head of a turn.
-func (t *tx) addLatency(head removed, firstWord time.Duration) error {
+func addLatency(t *engine.Tx, head removed, firstWord time.Duration) error {
 	if head.origin != "" {
 		return nil // nobody has waited
 	}
-	waits := map[string]time.Duration{answerLatency: moment(t.now).Sub(moment(head.receivedAt))}
+	waits := map[string]time.Duration{answerLatency: engine.Moment(t.Now).Sub(engine.Moment(head.receivedAt))}
 	if firstWord > 0 {
 		waits[firstWordLatency] = firstWord
 	}
 	for kind, wait := range waits {
-		_, err := t.exec(`INSERT INTO latencies (hour, kind, bucket, turns) VALUES (?1, ?2, ?3, 1)
-			ON CONFLICT (hour, kind, bucket) DO UPDATE SET turns = latencies.turns + 1`, hourOf(moment(t.now)), kind, bucketOf(wait))
+		_, err := t.Exec(`INSERT INTO latencies (hour, kind, bucket, turns) VALUES (?1, ?2, ?3, 1)
+			ON CONFLICT (hour, kind, bucket) DO UPDATE SET turns = latencies.turns + 1`, hourOf(engine.Moment(t.Now)), kind, bucketOf(wait))
 		if err != nil {
 			return err
 		}
@@ -60,7 +61,7 @@ func (s *Store) LatencyByHour(ctx context.Context, from time.Time) ([]domain.Hou
 			hours = append(hours, domain.HourLatency{At: at, FirstWord: waits[firstWordLatency].spread(), Answer: waits[answerLatency].spread()})
 		}
 	}
-	err := s.view(ctx).each(`SELECT hour, kind, bucket, turns FROM latencies WHERE hour >= ?1 ORDER BY hour, kind, bucket`, []any{hourOf(from)}, func(rows rows) error {
+	err := s.db.View(ctx).Each(`SELECT hour, kind, bucket, turns FROM latencies WHERE hour >= ?1 ORDER BY hour, kind, bucket`, []any{hourOf(from)}, func(rows engine.Rows) error {
 		var hour, bucket, turns int64
 		var kind string
 		if err := rows.Scan(&hour, &kind, &bucket, &turns); err != nil {

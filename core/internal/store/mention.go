@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
 const (
@@ -39,10 +41,10 @@ func Spellings(terms []string) (all []string) {
 }
 
 // mentions returns what of all tables has one of the terms.
-func (t *tx) mentions(terms []string) (list []Mention, err error) {
+func mentions(t *engine.Tx, terms []string) (list []Mention, err error) {
 	terms = Spellings(terms)
 	var names []string
-	err = t.each(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`, nil, func(r rows) error {
+	err = t.Each(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`, nil, func(r engine.Rows) error {
 		var name string
 		if err := r.Scan(&name); err != nil {
 			return err
@@ -56,7 +58,7 @@ func (t *tx) mentions(terms []string) (list []Mention, err error) {
 		return nil, err
 	}
 	for _, name := range names {
-		found, err := t.mentionsIn(name, terms)
+		found, err := mentionsIn(t, name, terms)
 		if err != nil {
 			return nil, err
 		}
@@ -65,9 +67,9 @@ func (t *tx) mentions(terms []string) (list []Mention, err error) {
 	return list[:min(len(list), maxMentions)], nil
 }
 
-func (t *tx) mentionsIn(table string, terms []string) ([]Mention, error) {
+func mentionsIn(t *engine.Tx, table string, terms []string) ([]Mention, error) {
 	var columns []string // without numbers, which are nobody's ids
-	err := t.each(`SELECT name FROM pragma_table_info(?1)`, []any{table}, func(r rows) error {
+	err := t.Each(`SELECT name FROM pragma_table_info(?1)`, []any{table}, func(r engine.Rows) error {
 		var name string
 		defer func() {
 			columns = append(columns, `CASE WHEN typeof(`+name+`) IN ('text', 'blob') THEN CAST(`+name+` AS TEXT) ELSE '' END`)
@@ -78,7 +80,7 @@ func (t *tx) mentionsIn(table string, terms []string) ([]Mention, error) {
 		return nil, err
 	}
 	found := map[Mention]int{}
-	err = t.each(`SELECT `+whose(table)+`, `+strings.Join(columns, ` || char(10) || `)+` FROM `+table, nil, func(r rows) error {
+	err = t.Each(`SELECT `+whose(table)+`, `+strings.Join(columns, ` || char(10) || `)+` FROM `+table, nil, func(r engine.Rows) error {
 		var of, text string
 		if err := r.Scan(&of, &text); err != nil {
 			return err

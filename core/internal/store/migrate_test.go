@@ -10,36 +10,46 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
+	"github.com/clawhost/clawhost/core/internal/store/migrations"
+	"github.com/clawhost/clawhost/core/internal/store/sqlite"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // writeOld makes a database as a build wrote it that knew only the first migrations, with some rows.
 func writeOld(t *testing.T, path string, schema int, inserts ...string) {
 	t.Helper()
-	conn, err := connect(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	names, err := fs.Glob(migrations, "migrations/*.sql")
+	all := migrations.Files()
+	names, err := fs.Glob(all, "*.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
 	known := fstest.MapFS{}
 	for _, name := range names[:schema] {
-		text, err := migrations.ReadFile(name)
+		text, err := fs.ReadFile(all, name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		known[name] = &fstest.MapFile{Data: text}
 	}
-	if err := migrate(conn, known); err != nil {
+	db, err := sqlite.Open(t.Context(), path, known, sqlite.Options{Now: time.Now})
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, insert := range inserts {
-		if err := conn.run(insert); err != nil {
-			t.Fatal(err)
+	defer func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
 		}
+	}()
+	if err := engine.Change(t.Context(), db, "fill", func(t *engine.Tx) error {
+		for _, insert := range inserts {
+			if _, err := t.Exec(insert); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -153,7 +163,7 @@ func TestQuestionsOutliveAnUpgrade(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	for i, numbered := range []bool{true, false} {
-		want := domain.QuestionMessage{To: to, Item: int64(5 + i), Numbered: numbered, AskedAt: moment(1)}
+		want := domain.QuestionMessage{To: to, Item: int64(5 + i), Numbered: numbered, AskedAt: engine.Moment(1)}
 		if len(got[i].Messages) != 1 || got[i].Messages[0] != want {
 			t.Errorf("question %d has the messages %+v, want %+v", i, got[i].Messages, want)
 		}
@@ -219,7 +229,7 @@ func TestColumnsOfMessagesOutliveAnUpgrade(t *testing.T) {
 	defer func() { _ = s.Close() }()
 	for i, m := range messages {
 		var got columns
-		err := s.view(t.Context()).row(`SELECT authority, origin, edition, fresh, files, steers, withdrawn FROM inbox WHERE seq = ?1`, []any{i + 1},
+		err := s.db.View(t.Context()).Row(`SELECT authority, origin, edition, fresh, files, steers, withdrawn FROM inbox WHERE seq = ?1`, []any{i + 1},
 			&got.authority, &got.origin, &got.edition, &got.fresh, &got.files, &got.steers, &got.withdrawn)
 		if err != nil || got != m.want {
 			t.Errorf("message %d, %+v in mode %q, has the columns %+v, %v; want %+v", i+1, m.message, m.mode, got, err, m.want)

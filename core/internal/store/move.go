@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // maxMoves bounds the moved chats of a channel: the latest are kept.
 const maxMoves = 1000
 
-// moves are the chats that continue under another id. They are in memory because every message needs them.
+// moves are the chats that have moved, by their later ids. They are in memory because every event needs them.
 type moves struct {
-	mu      sync.RWMutex
-	origin  map[movedChat]chat.ID // by later id
-	current map[movedChat]chat.ID // by earlier id
+	mu     sync.RWMutex
+	origin map[movedChat]chat.ID
 }
 
 // movedChat is a chat of a channel.
@@ -24,39 +24,11 @@ type movedChat struct {
 	id      chat.ID
 }
 
-// move is a row: a chat with an id other than its first.
-type move struct {
-	movedChat
-	origin chat.ID
-}
-
-// set replaces all moves, ordered by time.
-func (m *moves) set(list []move) {
-	origin, current := map[movedChat]chat.ID{}, map[movedChat]chat.ID{}
-	for _, to := range list {
-		origin[to.movedChat] = to.origin
-	}
-	for _, to := range list {
-		current[movedChat{to.channel, to.origin}] = to.id
-	}
-	for at, first := range origin {
-		if now := current[movedChat{at.channel, first}]; now != at.id {
-			current[at] = now
-		}
-	}
+// set replaces all moves.
+func (m *moves) set(origin map[movedChat]chat.ID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.origin, m.current = origin, current
-}
-
-// now returns a chat's current address.
-func (m *moves) now(to chat.Address) chat.Address {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	if id, ok := m.current[movedChat{to.Channel, to.Chat}]; ok {
-		to.Chat = id
-	}
-	return to
+	m.origin = origin
 }
 
 // Origin returns the first id of a chat that has moved; its own otherwise.
@@ -69,6 +41,14 @@ func (s *Store) Origin(channel string, id chat.ID) chat.ID {
 	return id
 }
 
+// current returns a chat's current address.
+func current(t *engine.Tx, to chat.Address) (chat.Address, error) {
+	err := t.Row(`SELECT chat FROM moved_chats WHERE channel = ?1
+			AND origin = COALESCE((SELECT origin FROM moved_chats WHERE channel = ?1 AND chat = ?2), ?2)
+		ORDER BY id DESC LIMIT 1`, []any{to.Channel, to.Chat}, &to.Chat)
+	return to, engine.NoRows(err)
+}
+
 // Move records that a chat continues under another id, as an event reports. Items that wait for it, and later ones, are
 // sent there as new messages, because the messages have other ids there. The latest 1,000 moves of a channel are kept.
 // It does nothing for an event that was accepted before.
@@ -76,40 +56,42 @@ func (s *Store) Move(ctx context.Context, channel string, event chat.EventID, fr
 	if err := checkEvent(event, channel, string(to)); err != nil {
 		return false, fmt.Errorf("move: %w", err)
 	}
-	var all []move
-	op := &operation{done: make(chan error, 1)}
-	op.run = func(t *tx) error {
-		fresh, err := t.unseen(channel, event)
-		if duplicate = !fresh; err != nil || duplicate {
+	var origin map[movedChat]chat.ID // nil for a duplicate
+	err = s.db.Run(ctx, engine.Step{
+		Run: func(t *engine.Tx) error {
+			origin = nil
+			fresh, err := unseen(t, channel, event)
+			if err != nil || !fresh {
+				return err
+			}
+			if err := move(t, channel, from, to); err != nil {
+				return err
+			}
+			origin, err = moved(t)
 			return err
-		}
-		if err := t.move(channel, from, to); err != nil {
-			return err
-		}
-		all, err = t.moved()
-		return err
-	}
-	op.committed = func() {
-		if !duplicate {
-			s.moves.set(all)
-		}
-	}
-	if err := s.writer.submit(ctx, op); err != nil {
+		},
+		Committed: func() {
+			if origin != nil {
+				s.moves.set(origin)
+			}
+		},
+	})
+	if err != nil {
 		return false, fmt.Errorf("move: %w", err)
 	}
-	return duplicate, nil
+	return origin == nil, nil
 }
 
-func (t *tx) move(channel string, from, to chat.ID) error {
+func move(t *engine.Tx, channel string, from, to chat.ID) error {
 	origin := from
-	err := t.row(`SELECT origin FROM moved_chats WHERE channel = ?1 AND chat = ?2`, []any{channel, from}, &origin)
-	if noRows(err) != nil {
+	err := t.Row(`SELECT origin FROM moved_chats WHERE channel = ?1 AND chat = ?2`, []any{channel, from}, &origin)
+	if engine.NoRows(err) != nil {
 		return err
 	}
 	if origin == to {
 		return nil // A chat that moves back has its first id again.
 	}
-	if _, err := t.exec(`INSERT INTO moved_chats (channel, chat, origin) VALUES (?1, ?2, ?3) ON CONFLICT (channel, chat) DO NOTHING`, channel, to, origin); err != nil {
+	if _, err := t.Exec(`INSERT INTO moved_chats (channel, chat, origin) VALUES (?1, ?2, ?3) ON CONFLICT (channel, chat) DO NOTHING`, channel, to, origin); err != nil {
 		return err
 	}
 	for _, query := range []string{
@@ -121,23 +103,26 @@ func (t *tx) move(channel string, from, to chat.ID) error {
 		`UPDATE sessions SET chat = ?3 WHERE channel = ?1 AND chat = ?2`,
 		`UPDATE dead_pieces SET chat = ?3, reply_to = '' WHERE channel = ?1 AND chat = ?2`,
 	} {
-		if _, err := t.exec(query, channel, from, to); err != nil {
+		if _, err := t.Exec(query, channel, from, to); err != nil {
 			return err
 		}
 	}
-	if _, err := t.exec(`DELETE FROM kept_pieces WHERE channel = ?1 AND chat = ?2`, channel, from); err != nil {
+	if _, err := t.Exec(`DELETE FROM kept_pieces WHERE channel = ?1 AND chat = ?2`, channel, from); err != nil {
 		return err
 	}
-	_, err = t.exec(`DELETE FROM moved_chats WHERE channel = ?1
+	_, err = t.Exec(`DELETE FROM moved_chats WHERE channel = ?1
 		AND id <= (SELECT id FROM moved_chats WHERE channel = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`, channel, maxMoves)
 	return err
 }
 
-func (v view) moved() (all []move, err error) {
-	err = v.each(`SELECT channel, chat, origin FROM moved_chats ORDER BY id`, nil, func(rows rows) error {
-		var m move
-		defer func() { all = append(all, m) }()
-		return rows.Scan(&m.channel, &m.id, &m.origin)
+// moved returns the first ids of all chats that have moved.
+func moved(q engine.Querier) (map[movedChat]chat.ID, error) {
+	origin := map[movedChat]chat.ID{}
+	err := q.Each(`SELECT channel, chat, origin FROM moved_chats`, nil, func(rows engine.Rows) error {
+		var to movedChat
+		var first chat.ID
+		defer func() { origin[to] = first }()
+		return rows.Scan(&to.channel, &to.id, &first)
 	})
-	return all, err
+	return origin, err
 }

@@ -6,18 +6,19 @@ import (
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // NeededMedia returns the files, by instance, of messages that wait or are being answered and of items that are to be
 // sent. It reads all of them, which is only meant for the rare times at which files are deleted.
 func (s *Store) NeededMedia(ctx context.Context) (map[string][]chat.Media, error) {
-	return neededMedia(s.view(ctx))
+	return neededMedia(s.db.View(ctx))
 }
 
-func neededMedia(from querier) (map[string][]chat.Media, error) {
+func neededMedia(from engine.Querier) (map[string][]chat.Media, error) {
 	needed := map[string][]chat.Media{}
-	err := from.each(`SELECT message FROM inbox WHERE files = 1`, nil, func(rows rows) error {
+	err := from.Each(`SELECT message FROM inbox WHERE files = 1`, nil, func(rows engine.Rows) error {
 		var text string
 		if err := rows.Scan(&text); err != nil {
 			return err
@@ -35,7 +36,7 @@ func neededMedia(from querier) (map[string][]chat.Media, error) {
 	if err != nil {
 		return nil, fmt.Errorf("needed media: %w", err)
 	}
-	err = from.each(`SELECT channel, rest FROM outbox WHERE rest != ''`, nil, func(rows rows) error {
+	err = from.Each(`SELECT channel, rest FROM outbox WHERE rest != ''`, nil, func(rows engine.Rows) error {
 		var channel, rest string
 		if err := rows.Scan(&channel, &rest); err != nil {
 			return err

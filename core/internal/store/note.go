@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
 const (
@@ -19,8 +20,7 @@ const (
 
 // Note adds notes for a session's next turn; of each kind it gets the newest 100. The session need not have a row.
 func (s *Store) Note(ctx context.Context, session string, notes ...domain.Note) error {
-	_, err := step(ctx, s, "note", func(t *tx) (nothing, error) { return nothing{}, t.note(session, notes) })
-	return err
+	return engine.Change(ctx, s.db, "note", func(t *engine.Tx) error { return note(t, session, notes) })
 }
 
 // RecordPassive records an event that starts no turn, unless it was recorded or accepted before.
@@ -28,46 +28,46 @@ func (s *Store) RecordPassive(ctx context.Context, o domain.Passive) (duplicate 
 	if err := checkEvent(o.EventID, o.Channel, o.Session); err != nil {
 		return false, fmt.Errorf("record passive message: %w", err)
 	}
-	return step(ctx, s, "record passive", func(t *tx) (bool, error) {
-		fresh, err := t.unseen(o.Channel, o.EventID)
+	return engine.Do(ctx, s.db, "record passive", func(t *engine.Tx) (bool, error) {
+		fresh, err := unseen(t, o.Channel, o.EventID)
 		if err != nil || !fresh {
 			return !fresh, err
 		}
-		if err := t.keepStarter(o.Session, o.Starter); err != nil {
+		if err := keepStarter(t, o.Session, o.Starter); err != nil {
 			return false, err
 		}
 		if o.Note != nil && o.Limit > 0 {
-			if err := t.remember(o.Session, *o.Note, o.Limit); err != nil {
+			if err := remember(t, o.Session, *o.Note, o.Limit); err != nil {
 				return false, err
 			}
 		}
-		return false, t.appendTranscript(o.Session, nil, o.Transcript)
+		return false, appendTranscript(t, o.Session, nil, o.Transcript)
 	})
 }
 
 // remember adds a passive message to a session's newest of its kind.
-func (t *tx) remember(session string, note domain.Note, limit int) error {
+func remember(t *engine.Tx, session string, note domain.Note, limit int) error {
 	var known bool
-	if err := t.row(`SELECT EXISTS (SELECT 1 FROM histories WHERE session = ?1)`, []any{session}, &known); err != nil {
+	if err := t.Row(`SELECT EXISTS (SELECT 1 FROM histories WHERE session = ?1)`, []any{session}, &known); err != nil {
 		return err
 	}
-	if _, err := t.exec(`INSERT INTO histories (session, touched_at) VALUES (?1, ?2)
-		ON CONFLICT (session) DO UPDATE SET touched_at = excluded.touched_at`, session, t.now); err != nil {
+	if _, err := t.Exec(`INSERT INTO histories (session, touched_at) VALUES (?1, ?2)
+		ON CONFLICT (session) DO UPDATE SET touched_at = excluded.touched_at`, session, t.Now); err != nil {
 		return err
 	}
 	if !known {
-		if err := t.forgetHistories(session); err != nil {
+		if err := forgetHistories(t, session); err != nil {
 			return err
 		}
 	}
-	return t.noteAmong(session, note, limit)
+	return noteAmong(t, session, note, limit)
 }
 
 // forgetHistories bounds the sessions with a history; the given one stays.
-func (t *tx) forgetHistories(newest string) error {
+func forgetHistories(t *engine.Tx, newest string) error {
 	var oldest []string
-	err := t.each(`SELECT session FROM histories WHERE session != ?1 ORDER BY touched_at DESC LIMIT 100 OFFSET ?2`,
-		[]any{newest, maxHistories - 1}, func(rows rows) error {
+	err := t.Each(`SELECT session FROM histories WHERE session != ?1 ORDER BY touched_at DESC LIMIT 100 OFFSET ?2`,
+		[]any{newest, maxHistories - 1}, func(rows engine.Rows) error {
 			var session string
 			defer func() { oldest = append(oldest, session) }()
 			return rows.Scan(&session)
@@ -76,20 +76,20 @@ func (t *tx) forgetHistories(newest string) error {
 		return err
 	}
 	for _, session := range oldest {
-		if _, err := t.exec(`DELETE FROM notes WHERE session = ?1 AND kind = ?2 AND batch IS NULL`, session,
+		if _, err := t.Exec(`DELETE FROM notes WHERE session = ?1 AND kind = ?2 AND batch IS NULL`, session,
 			domain.NoteHistory); err != nil {
 			return err
 		}
-		if _, err := t.exec(`DELETE FROM histories WHERE session = ?1`, session); err != nil {
+		if _, err := t.Exec(`DELETE FROM histories WHERE session = ?1`, session); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *tx) note(session string, notes []domain.Note) error {
+func note(t *engine.Tx, session string, notes []domain.Note) error {
 	for _, n := range notes {
-		if err := t.noteAmong(session, n, maxNotes); err != nil {
+		if err := noteAmong(t, session, n, maxNotes); err != nil {
 			return err
 		}
 	}
@@ -98,20 +98,20 @@ func (t *tx) note(session string, notes []domain.Note) error {
 
 // noteAmong adds a note and keeps only the newest of its kind that no turn has yet. For dropped messages the oldest
 // remaining note also counts those that were removed.
-func (t *tx) noteAmong(session string, n domain.Note, limit int) error {
-	_, err := t.exec(`INSERT INTO notes (session, kind, at, sender, text, count, message_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
-		session, n.Kind, millis(n.At), n.Sender, cutText(n.Text), max(n.Count, 1), n.MessageID)
+func noteAmong(t *engine.Tx, session string, n domain.Note, limit int) error {
+	_, err := t.Exec(`INSERT INTO notes (session, kind, at, sender, text, count, message_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
+		session, n.Kind, engine.Millis(n.At), n.Sender, cutText(n.Text), max(n.Count, 1), n.MessageID)
 	if err != nil {
 		return err
 	}
 	var over, gone, reported int64
-	err = t.row(`SELECT id FROM notes WHERE session = ?1 AND kind = ?2 AND batch IS NULL ORDER BY id DESC LIMIT 1 OFFSET ?3`,
+	err = t.Row(`SELECT id FROM notes WHERE session = ?1 AND kind = ?2 AND batch IS NULL ORDER BY id DESC LIMIT 1 OFFSET ?3`,
 		[]any{session, n.Kind, limit}, &over)
 	if err != nil {
-		return noRows(err)
+		return engine.NoRows(err)
 	}
-	err = t.each(`DELETE FROM notes WHERE session = ?1 AND kind = ?2 AND batch IS NULL AND id <= ?3 RETURNING count, told`,
-		[]any{session, n.Kind, over}, func(rows rows) error {
+	err = t.Each(`DELETE FROM notes WHERE session = ?1 AND kind = ?2 AND batch IS NULL AND id <= ?3 RETURNING count, told`,
+		[]any{session, n.Kind, over}, func(rows engine.Rows) error {
 			var count, of int64
 			defer func() { gone, reported = gone+count, reported+of }()
 			return rows.Scan(&count, &of)
@@ -119,7 +119,7 @@ func (t *tx) noteAmong(session string, n domain.Note, limit int) error {
 	if err != nil || n.Kind != domain.NoteOverflow {
 		return err
 	}
-	_, err = t.exec(`UPDATE notes SET count = count + ?3, told = told + ?4 WHERE id =
+	_, err = t.Exec(`UPDATE notes SET count = count + ?3, told = told + ?4 WHERE id =
 		(SELECT MIN(id) FROM notes WHERE session = ?1 AND kind = ?2 AND batch IS NULL)`, session, n.Kind, gone, reported)
 	return err
 }
@@ -135,10 +135,10 @@ func cutText(text string) string {
 
 // takeNotes gives a session's notes to the turn whose first message has this seq, and returns the turn's notes. Further
 // notes, including those of turns that never ended, are added only if more is true. Dropped is as in [domain.Run].
-func (t *tx) takeNotes(session string, batch int64, more bool) (notes []domain.Note, dropped int, err error) {
+func takeNotes(t *engine.Tx, session string, batch int64, more bool) (notes []domain.Note, dropped int, err error) {
 	others := false
-	err = t.each(`SELECT kind, at, sender, text, count, told, batch, message_id FROM notes WHERE session = ?1 ORDER BY kind, id`,
-		[]any{session}, func(rows rows) error {
+	err = t.Each(`SELECT kind, at, sender, text, count, told, batch, message_id FROM notes WHERE session = ?1 ORDER BY kind, id`,
+		[]any{session}, func(rows engine.Rows) error {
 			var n domain.Note
 			var at int64
 			var reported int
@@ -150,7 +150,7 @@ func (t *tx) takeNotes(session string, batch int64, more bool) (notes []domain.N
 			if !own && !more {
 				return nil
 			}
-			n.At, others = moment(at), others || !own
+			n.At, others = engine.Moment(at), others || !own
 			notes = append(notes, n)
 			if n.Kind == domain.NoteOverflow {
 				dropped += n.Count - reported
@@ -160,7 +160,7 @@ func (t *tx) takeNotes(session string, batch int64, more bool) (notes []domain.N
 	if err != nil || !others {
 		return notes, dropped, err
 	}
-	_, err = t.exec(`UPDATE notes SET batch = ?2 WHERE session = ?1`, session, batch)
+	_, err = t.Exec(`UPDATE notes SET batch = ?2 WHERE session = ?1`, session, batch)
 	return notes, dropped, err
 }
 
@@ -170,34 +170,33 @@ func (s *Store) NotifyDropped(ctx context.Context, runID int64, items ...domain.
 	if err := checkItems(items); err != nil {
 		return fmt.Errorf("tell of dropped messages: %w", err)
 	}
-	_, err := step(ctx, s, "tell of dropped messages", func(t *tx) (nothing, error) {
+	return engine.Change(ctx, s.db, "tell of dropped messages", func(t *engine.Tx) error {
 		h, err := fence(t, runID)
 		if err != nil {
-			return nothing{}, err
+			return err
 		}
-		if _, err := t.post(0, items); err != nil {
-			return nothing{}, err
+		if _, err := post(t, 0, items); err != nil {
+			return err
 		}
-		_, err = t.exec(`UPDATE notes SET told = count WHERE session = ?1 AND kind = ?2 AND batch = ?3`, h.session,
+		_, err = t.Exec(`UPDATE notes SET told = count WHERE session = ?1 AND kind = ?2 AND batch = ?3`, h.session,
 			domain.NoteOverflow, h.seq)
-		return nothing{}, err
+		return err
 	})
-	return err
 }
 
 // settleNotes deletes a turn's notes once claude has read them, and keeps the ids of the messages among them. Otherwise they
 // wait for the next turn.
-func (t *tx) settleNotes(session string, batch int64, read bool) error {
+func settleNotes(t *engine.Tx, session string, batch int64, read bool) error {
 	if !read {
-		_, err := t.exec(`UPDATE notes SET batch = NULL WHERE session = ?1 AND batch = ?2`, session, batch)
+		_, err := t.Exec(`UPDATE notes SET batch = NULL WHERE session = ?1 AND batch = ?2`, session, batch)
 		return err
 	}
-	_, err := t.exec(`INSERT INTO shown_messages (session, message_id, shown_at)
+	_, err := t.Exec(`INSERT INTO shown_messages (session, message_id, shown_at)
 		SELECT session, message_id, ?3 FROM notes WHERE session = ?1 AND batch = ?2 AND message_id != ''
-		ON CONFLICT (session, message_id) DO UPDATE SET shown_at = excluded.shown_at`, session, batch, t.now)
+		ON CONFLICT (session, message_id) DO UPDATE SET shown_at = excluded.shown_at`, session, batch, t.Now)
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(`DELETE FROM notes WHERE session = ?1 AND batch = ?2`, session, batch)
+	_, err = t.Exec(`DELETE FROM notes WHERE session = ?1 AND batch = ?2`, session, batch)
 	return err
 }

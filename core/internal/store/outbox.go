@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -27,38 +28,38 @@ func (s *Store) PostFrom(
 	if err := checkItems(items); err != nil {
 		return 0, fmt.Errorf("post: %w", err)
 	}
-	return step(ctx, s, "post", func(t *tx) (int64, error) {
-		posted, _, err := t.postOnce(key, from, items)
+	return engine.Do(ctx, s.db, "post", func(t *engine.Tx) (int64, error) {
+		posted, _, err := postOnce(t, key, from, items)
 		return posted, err
 	})
 }
 
 // Posted returns the id of the first item of what was posted under a key; zero: nothing was.
 func (s *Store) Posted(ctx context.Context, key domain.Key) (firstID int64, err error) {
-	if firstID, err = s.view(ctx).posted(key); noRows(err) != nil {
+	if firstID, err = posted(s.db.View(ctx), key); engine.NoRows(err) != nil {
 		return 0, fmt.Errorf("look up a post: %w", err)
 	}
 	return firstID, nil
 }
 
 // mirror adds a message that was sent to a chat from elsewhere to the chat's session.
-func (t *tx) mirror(from domain.Elsewhere, to chat.Address) error {
+func mirror(t *engine.Tx, from domain.Elsewhere, to chat.Address) error {
 	if from.Said.Text == "" {
 		return nil
 	}
 	session := from.To
 	if session == "" {
-		err := t.row(`SELECT key FROM sessions WHERE channel = ?1 AND chat = ?2 AND thread = ?3 LIMIT 1`,
+		err := t.Row(`SELECT key FROM sessions WHERE channel = ?1 AND chat = ?2 AND thread = ?3 LIMIT 1`,
 			[]any{to.Channel, to.Chat, to.Thread}, &session)
 		if err != nil || session == from.Session {
-			return noRows(err)
+			return engine.NoRows(err)
 		}
 	}
-	from.Said.At = moment(t.now)
-	if err := t.note(session, []domain.Note{{Kind: domain.NoteEvent, At: from.Said.At, Text: from.Note}}); err != nil {
+	from.Said.At = engine.Moment(t.Now)
+	if err := note(t, session, []domain.Note{{Kind: domain.NoteEvent, At: from.Said.At, Text: from.Note}}); err != nil {
 		return err
 	}
-	return t.appendTranscript(session, nil, []chat.TranscriptEntry{from.Said})
+	return appendTranscript(t, session, nil, []chat.TranscriptEntry{from.Said})
 }
 
 // checkItems refuses items that the outbox would never deliver, or that contradict themselves.
@@ -85,16 +86,20 @@ func checkItems(items []domain.OutboxItem) error {
 }
 
 // post returns the first item's id, or 0 without items.
-func (t *tx) post(runID int64, items []domain.OutboxItem) (firstID int64, err error) {
+func post(t *engine.Tx, runID int64, items []domain.OutboxItem) (firstID int64, err error) {
 	for _, p := range items {
-		if to := t.moves.now(p.To); to != p.To {
+		to, err := current(t, p.To)
+		if err != nil {
+			return 0, err
+		}
+		if to != p.To {
 			p.To, p.ReplyTo = to, ""
 			if p.Target != "" {
 				continue // The moved chat's messages have other ids.
 			}
 		}
 		if p.Edits != 0 && p.React == nil && p.Pin == nil {
-			gone, err := t.settle(p)
+			gone, err := settle(t, p)
 			switch {
 			case err != nil:
 				return 0, err
@@ -104,7 +109,7 @@ func (t *tx) post(runID int64, items []domain.OutboxItem) (firstID int64, err er
 				p.Edits = 0
 			}
 		}
-		id, err := t.enqueue(runID, p)
+		id, err := enqueue(t, runID, p)
 		if err != nil {
 			return 0, err
 		}
@@ -116,33 +121,33 @@ func (t *tx) post(runID int64, items []domain.OutboxItem) (firstID int64, err er
 }
 
 // enqueue puts an item at the end of its destination's queue.
-func (t *tx) enqueue(runID int64, p domain.OutboxItem) (id int64, err error) {
+func enqueue(t *engine.Tx, runID int64, p domain.OutboxItem) (id int64, err error) {
 	rest, err := encodeRest(p)
 	if err != nil {
 		return 0, err
 	}
-	err = t.row(`INSERT INTO outbox (channel, chat, thread, text, reply_to, run_id, created_at, rest, kept, edits)
+	err = t.Row(`INSERT INTO outbox (channel, chat, thread, text, reply_to, run_id, created_at, rest, kept, edits)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) RETURNING id`,
-		[]any{p.To.Channel, p.To.Chat, p.To.Thread, p.Text, p.ReplyTo, runID, t.now, rest, p.Kept, p.Edits}, &id)
+		[]any{p.To.Channel, p.To.Chat, p.To.Thread, p.Text, p.ReplyTo, runID, t.Now, rest, p.Kept, p.Edits}, &id)
 	if err != nil {
 		return 0, err
 	}
-	return id, t.expect(p.To)
+	return id, expect(t, p.To)
 }
 
 // expect counts a new item of a destination. A destination that is sending is due after that.
-func (t *tx) expect(to chat.Address) error {
-	t.after.deliveries = true
-	_, err := t.exec(`INSERT INTO out_lanes (channel, chat, thread, pending, next_at) VALUES (?1, ?2, ?3, 1, ?4)
+func expect(t *engine.Tx, to chat.Address) error {
+	t.Announce(deliveriesReady)
+	_, err := t.Exec(`INSERT INTO out_lanes (channel, chat, thread, pending, next_at) VALUES (?1, ?2, ?3, 1, ?4)
 		ON CONFLICT (channel, chat, thread) DO UPDATE SET pending = out_lanes.pending + 1,
 			next_at = CASE WHEN out_lanes.sending IS NULL THEN COALESCE(out_lanes.next_at, excluded.next_at) END`,
-		to.Channel, to.Chat, to.Thread, t.now)
+		to.Channel, to.Chat, to.Thread, t.Now)
 	return err
 }
 
 // Uncertain returns how many items were ever sent again because a send's outcome was unknown.
 func (s *Store) Uncertain(ctx context.Context) (count int64, err error) {
-	if err := s.view(ctx).row(`SELECT uncertain FROM store`, nil, &count); err != nil {
+	if err := s.db.View(ctx).Row(`SELECT uncertain FROM store`, nil, &count); err != nil {
 		return 0, fmt.Errorf("uncertain: %w", err)
 	}
 	return count, nil
@@ -150,8 +155,8 @@ func (s *Store) Uncertain(ctx context.Context) (count int64, err error) {
 
 // EventOfRun returns the event whose message a run answers, or has answered: that of its head.
 func (s *Store) EventOfRun(ctx context.Context, run int64) (channel string, id chat.EventID, err error) {
-	err = s.view(ctx).row(`SELECT channel, event_id FROM runs WHERE id = ?1`, []any{run}, &channel, &id)
-	if err = noRows(err); err != nil {
+	err = s.db.View(ctx).Row(`SELECT channel, event_id FROM runs WHERE id = ?1`, []any{run}, &channel, &id)
+	if err = engine.NoRows(err); err != nil {
 		return "", "", fmt.Errorf("event of a run: %w", err)
 	}
 	return channel, id, nil

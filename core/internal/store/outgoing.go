@@ -5,12 +5,13 @@ import (
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
 // deal records the files that a completed run has used.
-func (t *tx) deal(files []domain.OutgoingFile) error {
+func deal(t *engine.Tx, files []domain.OutgoingFile) error {
 	for _, f := range files {
-		_, err := t.exec(`INSERT INTO outgoing_files (folder, name, version, sent, agent) VALUES (?1, ?2, ?3, ?4, ?5)
+		_, err := t.Exec(`INSERT INTO outgoing_files (folder, name, version, sent, agent) VALUES (?1, ?2, ?3, ?4, ?5)
 			ON CONFLICT (folder, name) DO UPDATE SET version = excluded.version, sent = excluded.sent`,
 			f.Folder, f.Name, f.Version, f.Sent, f.Agent)
 		if err != nil {
@@ -26,7 +27,7 @@ func (s *Store) OutgoingFiles(ctx context.Context, agent, folder string) (files 
 	if folder == "" {
 		query, args = `SELECT agent, folder, name, version, sent FROM outgoing_files WHERE agent = ?1 ORDER BY folder, name`, []any{agent}
 	}
-	err = s.view(ctx).each(query, args, func(rows rows) error {
+	err = s.db.View(ctx).Each(query, args, func(rows engine.Rows) error {
 		var f domain.OutgoingFile
 		defer func() { files = append(files, f) }()
 		return rows.Scan(&f.Agent, &f.Folder, &f.Name, &f.Version, &f.Sent)
@@ -42,14 +43,13 @@ func (s *Store) DeleteOutgoing(ctx context.Context, files ...domain.OutgoingFile
 	if len(files) == 0 {
 		return nil
 	}
-	_, err := step(ctx, s, "forget outgoing files", func(t *tx) (nothing, error) {
+	return engine.Change(ctx, s.db, "forget outgoing files", func(t *engine.Tx) error {
 		for _, f := range files {
-			if _, err := t.exec(`DELETE FROM outgoing_files WHERE folder = ?1 AND name = ?2 AND version = ?3`, f.Folder,
+			if _, err := t.Exec(`DELETE FROM outgoing_files WHERE folder = ?1 AND name = ?2 AND version = ?3`, f.Folder,
 				f.Name, f.Version); err != nil {
-				return nothing{}, err
+				return err
 			}
 		}
-		return nothing{}, nil
+		return nil
 	})
-	return err
 }

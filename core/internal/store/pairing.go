@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -22,52 +23,52 @@ func (s *Store) RequestPairing(
 	if err := checkItems([]domain.OutboxItem{prompt}); err != nil {
 		return false, fmt.Errorf("request pairing: %w", err)
 	}
-	return step(ctx, s, "request pairing", func(t *tx) (bool, error) {
-		if _, err := t.exec(`DELETE FROM pairings WHERE channel = ?1 AND expires_at <= ?2`, p.Channel, t.now); err != nil {
+	return engine.Do(ctx, s.db, "request pairing", func(t *engine.Tx) (bool, error) {
+		if _, err := t.Exec(`DELETE FROM pairings WHERE channel = ?1 AND expires_at <= ?2`, p.Channel, t.Now); err != nil {
 			return false, err
 		}
 		var known bool
-		err := t.row(`SELECT EXISTS (SELECT 1 FROM pairings WHERE channel = ?1 AND user_id = ?2)`, []any{p.Channel, p.User}, &known)
+		err := t.Row(`SELECT EXISTS (SELECT 1 FROM pairings WHERE channel = ?1 AND user_id = ?2)`, []any{p.Channel, p.User}, &known)
 		if err != nil || known {
 			return false, err
 		}
-		fits, err := t.evictOldest(p.Channel, limit, olderThan)
+		fits, err := evictOldest(t, p.Channel, limit, olderThan)
 		if err != nil || !fits {
 			return false, err
 		}
 		var taken bool
-		if err := t.row(`SELECT EXISTS (SELECT 1 FROM pairings WHERE channel = ?1 AND code = ?2)`, []any{p.Channel, p.Code},
+		if err := t.Row(`SELECT EXISTS (SELECT 1 FROM pairings WHERE channel = ?1 AND code = ?2)`, []any{p.Channel, p.Code},
 			&taken); err != nil {
 			return false, err
 		}
 		if taken {
 			return false, errors.New("another request has the same code")
 		}
-		_, err = t.exec(`INSERT INTO pairings (channel, user_id, code, name, chat, created_at, expires_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
-			p.Channel, p.User, p.Code, p.Name, p.Chat, millis(p.CreatedAt), millis(p.ExpiresAt))
+		_, err = t.Exec(`INSERT INTO pairings (channel, user_id, code, name, chat, created_at, expires_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
+			p.Channel, p.User, p.Code, p.Name, p.Chat, engine.Millis(p.CreatedAt), engine.Millis(p.ExpiresAt))
 		if err != nil {
 			return false, err
 		}
-		_, err = t.post(0, []domain.OutboxItem{prompt})
+		_, err = post(t, 0, []domain.OutboxItem{prompt})
 		return true, err
 	})
 }
 
 // evictOldest reports whether a channel has fewer than limit requests, after removing the oldest if it was made before
 // olderThan.
-func (t *tx) evictOldest(channel string, limit int, olderThan time.Time) (bool, error) {
+func evictOldest(t *engine.Tx, channel string, limit int, olderThan time.Time) (bool, error) {
 	var live int
-	if err := t.row(`SELECT COUNT(*) FROM pairings WHERE channel = ?1`, []any{channel}, &live); err != nil || live < limit {
+	if err := t.Row(`SELECT COUNT(*) FROM pairings WHERE channel = ?1`, []any{channel}, &live); err != nil || live < limit {
 		return err == nil, err
 	}
-	gone, err := t.exec(`DELETE FROM pairings WHERE channel = ?1 AND created_at < ?2 AND user_id =
-		(SELECT user_id FROM pairings WHERE channel = ?1 ORDER BY created_at, user_id LIMIT 1)`, channel, millis(olderThan))
+	gone, err := t.Exec(`DELETE FROM pairings WHERE channel = ?1 AND created_at < ?2 AND user_id =
+		(SELECT user_id FROM pairings WHERE channel = ?1 ORDER BY created_at, user_id LIMIT 1)`, channel, engine.Millis(olderThan))
 	return gone > 0, err
 }
 
 // Pairings returns the pending requests, oldest first.
 func (s *Store) Pairings(ctx context.Context) ([]domain.Pairing, error) {
-	pairings, err := findPairings(s.view(ctx), `expires_at > ?1`, millis(s.now()))
+	pairings, err := findPairings(s.db.View(ctx), `expires_at > ?1`, engine.Millis(s.db.Now()))
 	if err != nil {
 		return nil, fmt.Errorf("pairings: %w", err)
 	}
@@ -80,13 +81,13 @@ func (s *Store) Pairings(ctx context.Context) ([]domain.Pairing, error) {
 func (s *Store) ApprovePairing(
 	ctx context.Context, channel, code string, notice func(domain.Pairing) domain.OutboxItem,
 ) (domain.Pairing, error) {
-	return step(ctx, s, "approve pairing", func(t *tx) (domain.Pairing, error) {
-		p, err := t.takePairing(channel, code)
+	return engine.Do(ctx, s.db, "approve pairing", func(t *engine.Tx) (domain.Pairing, error) {
+		p, err := takePairing(t, channel, code)
 		if err != nil {
 			return domain.Pairing{}, err
 		}
-		_, err = t.exec(`INSERT INTO allowed (channel, user_id, allowed_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`,
-			p.Channel, p.User, t.now)
+		_, err = t.Exec(`INSERT INTO allowed (channel, user_id, allowed_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`,
+			p.Channel, p.User, t.Now)
 		if err != nil {
 			return domain.Pairing{}, err
 		}
@@ -94,7 +95,7 @@ func (s *Store) ApprovePairing(
 		if err := checkItems([]domain.OutboxItem{item}); err != nil {
 			return domain.Pairing{}, err
 		}
-		_, err = t.post(0, []domain.OutboxItem{item})
+		_, err = post(t, 0, []domain.OutboxItem{item})
 		return p, err
 	})
 }
@@ -102,11 +103,11 @@ func (s *Store) ApprovePairing(
 // RejectPairing deletes a request; the person may make a new one. Channel, code and error are as for
 // [Store.ApprovePairing].
 func (s *Store) RejectPairing(ctx context.Context, channel, code string) (domain.Pairing, error) {
-	return step(ctx, s, "reject pairing", func(t *tx) (domain.Pairing, error) { return t.takePairing(channel, code) })
+	return engine.Do(ctx, s.db, "reject pairing", func(t *engine.Tx) (domain.Pairing, error) { return takePairing(t, channel, code) })
 }
 
-func (t *tx) takePairing(channel, code string) (domain.Pairing, error) {
-	found, err := findPairings(t, `expires_at > ?1 AND code = ?2 AND (?3 = '' OR channel = ?3)`, t.now, code, channel)
+func takePairing(t *engine.Tx, channel, code string) (domain.Pairing, error) {
+	found, err := findPairings(t, `expires_at > ?1 AND code = ?2 AND (?3 = '' OR channel = ?3)`, t.Now, code, channel)
 	switch {
 	case err != nil:
 		return domain.Pairing{}, err
@@ -115,21 +116,21 @@ func (t *tx) takePairing(channel, code string) (domain.Pairing, error) {
 	case len(found) > 1:
 		return domain.Pairing{}, fmt.Errorf("the code is pending on %s and on %s: name the channel", found[0].Channel, found[1].Channel)
 	}
-	_, err = t.exec(`DELETE FROM pairings WHERE channel = ?1 AND user_id = ?2`, found[0].Channel, found[0].User)
+	_, err = t.Exec(`DELETE FROM pairings WHERE channel = ?1 AND user_id = ?2`, found[0].Channel, found[0].User)
 	return found[0], err
 }
 
 // findPairings returns the requests that satisfy a condition, which is a constant.
-func findPairings(q querier, where string, args ...any) ([]domain.Pairing, error) {
+func findPairings(q engine.Querier, where string, args ...any) ([]domain.Pairing, error) {
 	var pairings []domain.Pairing
-	err := q.each(`SELECT channel, user_id, code, name, chat, created_at, expires_at FROM pairings WHERE `+where+`
-		ORDER BY created_at, channel, user_id`, args, func(rows rows) error {
+	err := q.Each(`SELECT channel, user_id, code, name, chat, created_at, expires_at FROM pairings WHERE `+where+`
+		ORDER BY created_at, channel, user_id`, args, func(rows engine.Rows) error {
 		var p domain.Pairing
 		var createdAt, expiresAt int64
 		if err := rows.Scan(&p.Channel, &p.User, &p.Code, &p.Name, &p.Chat, &createdAt, &expiresAt); err != nil {
 			return err
 		}
-		p.CreatedAt, p.ExpiresAt = moment(createdAt), moment(expiresAt)
+		p.CreatedAt, p.ExpiresAt = engine.Moment(createdAt), engine.Moment(expiresAt)
 		pairings = append(pairings, p)
 		return nil
 	})
@@ -138,10 +139,10 @@ func findPairings(q querier, where string, args ...any) ([]domain.Pairing, error
 
 // Allowed reports whether one of the users, which are ids of one person, was approved by pairing.
 func (s *Store) Allowed(ctx context.Context, channel string, users ...chat.UserID) (bool, error) {
-	v := s.view(ctx)
+	v := s.db.View(ctx)
 	for _, user := range users {
 		var found bool
-		err := v.row(`SELECT EXISTS (SELECT 1 FROM allowed WHERE channel = ?1 AND user_id = ?2)`, []any{channel, user}, &found)
+		err := v.Row(`SELECT EXISTS (SELECT 1 FROM allowed WHERE channel = ?1 AND user_id = ?2)`, []any{channel, user}, &found)
 		if err != nil {
 			return false, fmt.Errorf("allowed: %w", err)
 		}

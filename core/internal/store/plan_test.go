@@ -3,29 +3,15 @@ package store
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"zombiezen.com/go/sqlite"
-
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
-
-// TestCommitsWaitForTheDisk holds what no kill can show: without it, a power cut would lose accepted messages.
-func TestCommitsWaitForTheDisk(t *testing.T) {
-	t.Parallel()
-	s := openTest(t)
-	for pragma, want := range map[string]string{"synchronous": "2", "journal_mode": "wal", "mmap_size": "0"} {
-		var got string
-		if err := (view{ctx: t.Context(), from: only{s.conn}}).row("PRAGMA "+pragma, nil, &got); err != nil || got != want {
-			t.Errorf("%s is %s, %v; want %s", pragma, got, err, want)
-		}
-	}
-}
 
 // TestStepsOfAMessageScanNoTable takes every step that a message may need and asks SQLite how it did them: no cost may
 // grow with the sessions or with the history.
@@ -78,7 +64,7 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 		State: domain.RunDone, Items: []domain.OutboxItem{{To: to}, {To: to}, {To: to}},
 		Transcript: []chat.TranscriptEntry{{Role: chat.Assistant}}, Turn: &domain.TurnFigures{FirstWord: time.Second, Accounts: []domain.Account{{Per: domain.PerAll, Period: "2026-03-15"}}},
 	}))
-	for query := range s.conn.prepared {
+	for _, query := range s.db.Statements() {
 		if strings.Contains(query, "outgoing_files") {
 			t.Errorf("a turn without files pays for those of others: %s", query)
 		}
@@ -136,24 +122,18 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 		"SCAN histories USING COVERING INDEX histories_touched": true, // has maxHistories rows
 		"SCAN starters USING COVERING INDEX starters_kept":      true, // has maxStarters rows
 	}
-	reader, err := s.readers.take(ctx)
-	must(err)
-	read := maps.Clone(reader.prepared) // plan adds to it
-	s.readers.give(reader)
 	checked := 0
-	for _, prepared := range []map[string]*sqlite.Stmt{s.conn.prepared, read} {
-		for query := range prepared {
-			if !strings.HasPrefix(query, "SELECT") && !strings.HasPrefix(query, "INSERT") && !strings.HasPrefix(query, "UPDATE") && !strings.HasPrefix(query, "DELETE") {
-				continue // BEGIN and the like
-			}
-			checked++
-			if regexp.MustCompile(`LIMIT \?\d+( *\)|\s*$|\n)`).MatchString(query) {
-				t.Errorf("planned again each time it is run: %s", query)
-			}
-			for _, line := range plan(t, s, query) {
-				if (strings.HasPrefix(line, "SCAN ") || strings.Contains(line, "TEMP B-TREE")) && !bounded[line] {
-					t.Errorf("%s in\n%s", line, query)
-				}
+	for _, query := range s.db.Statements() {
+		if !strings.HasPrefix(query, "SELECT") && !strings.HasPrefix(query, "INSERT") && !strings.HasPrefix(query, "UPDATE") && !strings.HasPrefix(query, "DELETE") {
+			continue // BEGIN and the like
+		}
+		checked++
+		if regexp.MustCompile(`LIMIT \?\d+( *\)|\s*$|\n)`).MatchString(query) {
+			t.Errorf("planned again each time it is run: %s", query)
+		}
+		for _, line := range plan(t, s, query) {
+			if (strings.HasPrefix(line, "SCAN ") || strings.Contains(line, "TEMP B-TREE")) && !bounded[line] {
+				t.Errorf("%s in\n%s", line, query)
 			}
 		}
 	}
@@ -177,7 +157,7 @@ func TestPurgeLooksAtNoMoreThanItRemoves(t *testing.T) {
 		"SCAN transcript": true, // the same
 	}
 	checked := 0
-	for query := range s.conn.prepared {
+	for _, query := range s.db.Statements() {
 		if !strings.HasPrefix(query, "DELETE") {
 			continue
 		}
@@ -368,7 +348,7 @@ func plan(t *testing.T, s *Store, query string) []string {
 		args = append(args, nil)
 	}
 	var lines []string
-	err := s.view(t.Context()).each("EXPLAIN QUERY PLAN "+query, args, func(rows rows) error {
+	err := s.db.View(t.Context()).Each("EXPLAIN QUERY PLAN "+query, args, func(rows engine.Rows) error {
 		var id, parent, unused int
 		var detail string
 		defer func() { lines = append(lines, detail) }()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
 // PostByTool posts what a run's agent sends by a tool, once for a key, as [Store.Post] does; and notes with the run what of it is
@@ -20,33 +21,33 @@ func (s *Store) PostByTool(ctx context.Context, runID int64, m domain.ToolPost) 
 	if err := checkItems(m.Items); err != nil {
 		return 0, fmt.Errorf("post by tool: %w", err)
 	}
-	return step(ctx, s, "post by tool", func(t *tx) (int64, error) { return t.tell(runID, m) })
+	return engine.Do(ctx, s.db, "post by tool", func(t *engine.Tx) (int64, error) { return tell(t, runID, m) })
 }
 
-func (t *tx) tell(runID int64, m domain.ToolPost) (number int64, err error) {
+func tell(t *engine.Tx, runID int64, m domain.ToolPost) (number int64, err error) {
 	h, err := fence(t, runID)
 	if err != nil {
 		return 0, err
 	}
 	var fresh bool
 	if m.Numbered {
-		number, fresh, err = t.postNumbered(h.session, m)
+		number, fresh, err = postNumbered(t, h.session, m)
 	} else {
-		_, fresh, err = t.postOnce(m.Key, m.From, m.Items)
+		_, fresh, err = postOnce(t, m.Key, m.From, m.Items)
 	}
 	if err != nil || !fresh || m.Sent == nil {
 		return number, err
 	}
-	return number, t.recordSent(h, *m.Sent, m.Files)
+	return number, recordSent(t, h, *m.Sent, m.Files)
 }
 
 // recordSent records what a run has sent to its own chat, and the files that this used.
-func (t *tx) recordSent(h held, more domain.SentByTool, files []domain.OutgoingFile) error {
-	if err := t.deal(files); err != nil {
+func recordSent(t *engine.Tx, h held, more domain.SentByTool, files []domain.OutgoingFile) error {
+	if err := deal(t, files); err != nil {
 		return err
 	}
 	var kept string
-	err := t.row(`SELECT told FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3`, []any{h.session, h.lane, h.seq}, &kept)
+	err := t.Row(`SELECT told FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3`, []any{h.session, h.lane, h.seq}, &kept)
 	if err != nil {
 		return err
 	}
@@ -58,7 +59,7 @@ func (t *tx) recordSent(h held, more domain.SentByTool, files []domain.OutgoingF
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(`UPDATE inbox SET told = ?4 WHERE session = ?1 AND lane = ?2 AND seq = ?3`, h.session, h.lane, h.seq, string(raw))
+	_, err = t.Exec(`UPDATE inbox SET told = ?4 WHERE session = ?1 AND lane = ?2 AND seq = ?3`, h.session, h.lane, h.seq, string(raw))
 	return err
 }
 
@@ -74,19 +75,23 @@ func decodeSent(raw string) (sent []domain.SentByTool, err error) {
 
 // postOnce posts items from elsewhere, unless the key was used before; the zero key never repeats. It returns the
 // first item's id, of the first time.
-func (t *tx) postOnce(key domain.Key, from domain.Elsewhere, items []domain.OutboxItem) (firstID int64, fresh bool, err error) {
+func postOnce(t *engine.Tx, key domain.Key, from domain.Elsewhere, items []domain.OutboxItem) (firstID int64, fresh bool, err error) {
 	if key != (domain.Key{}) {
-		if firstID, err = t.posted(key); !errors.Is(err, sql.ErrNoRows) {
+		if firstID, err = posted(t, key); !errors.Is(err, sql.ErrNoRows) {
 			return firstID, false, err
 		}
 	}
-	if firstID, err = t.post(0, items); err != nil {
+	if firstID, err = post(t, 0, items); err != nil {
 		return 0, false, err
 	}
 	if key != (domain.Key{}) {
-		if err := t.notePosted(key, firstID); err != nil {
+		if err := notePosted(t, key, firstID); err != nil {
 			return 0, false, err
 		}
 	}
-	return firstID, true, t.mirror(from, t.moves.now(items[0].To))
+	to, err := current(t, items[0].To)
+	if err != nil {
+		return 0, false, err
+	}
+	return firstID, true, mirror(t, from, to)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/health"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
 const (
@@ -45,8 +46,8 @@ func (s *Store) Problems(ctx context.Context) (list []health.Report) {
 
 // undelivered reports which channels fail to deliver, and what was given up.
 func (s *Store) undelivered(ctx context.Context) (list []health.Report, err error) {
-	err = s.view(ctx).each(`SELECT channel, MAX(last_error) FROM out_lanes WHERE last_error <> '' GROUP BY channel ORDER BY channel LIMIT ?1 + 0`,
-		[]any{overviewRows}, func(rows rows) error {
+	err = s.db.View(ctx).Each(`SELECT channel, MAX(last_error) FROM out_lanes WHERE last_error <> '' GROUP BY channel ORDER BY channel LIMIT ?1 + 0`,
+		[]any{overviewRows}, func(rows engine.Rows) error {
 			report := health.Report{Code: health.DeliveriesWait, Advice: wording.AdviceDeliveries}
 			err := rows.Scan(&report.Subject, &report.Detail)
 			list = append(list, report)

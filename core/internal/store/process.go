@@ -7,6 +7,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/process"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
 // self returns this process.
@@ -18,30 +19,28 @@ func self() (domain.Host, error) {
 
 // RecordProcess records a child of this process until [Store.DeleteProcess].
 func (s *Store) RecordProcess(ctx context.Context, p domain.Process) error {
-	_, err := step(ctx, s, "record process", func(t *tx) (nothing, error) {
-		_, err := t.exec(`INSERT INTO processes (pid, start_time, kind, name, boot_id, mark, host_pid, host_start) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+	return engine.Change(ctx, s.db, "record process", func(t *engine.Tx) error {
+		_, err := t.Exec(`INSERT INTO processes (pid, start_time, kind, name, boot_id, mark, host_pid, host_start) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 			ON CONFLICT (pid, start_time) DO UPDATE SET kind = excluded.kind, name = excluded.name, boot_id = excluded.boot_id,
 				mark = excluded.mark, host_pid = excluded.host_pid, host_start = excluded.host_start`,
 			p.PID, int64(p.StartTime), p.Kind, p.Name, p.BootID, p.Mark, s.host.PID, int64(s.host.StartTime))
-		return nothing{}, err
+		return err
 	})
-	return err
 }
 
 // DeleteProcess deletes the record of an ended process; a missing one is not an error.
 func (s *Store) DeleteProcess(ctx context.Context, pid int, startTime uint64) error {
-	_, err := step(ctx, s, "forget process", func(t *tx) (nothing, error) {
-		_, err := t.exec(`DELETE FROM processes WHERE pid = ?1 AND start_time = ?2`, pid, int64(startTime))
-		return nothing{}, err
+	return engine.Change(ctx, s.db, "forget process", func(t *engine.Tx) error {
+		_, err := t.Exec(`DELETE FROM processes WHERE pid = ?1 AND start_time = ?2`, pid, int64(startTime))
+		return err
 	})
-	return err
 }
 
 // Processes returns the recorded processes, by pid.
 func (s *Store) Processes(ctx context.Context) ([]domain.Process, error) {
 	var processes []domain.Process
-	err := s.view(ctx).each(`SELECT pid, start_time, kind, name, boot_id, mark, host_pid, host_start FROM processes ORDER BY pid, start_time`, nil,
-		func(rows rows) error {
+	err := s.db.View(ctx).Each(`SELECT pid, start_time, kind, name, boot_id, mark, host_pid, host_start FROM processes ORDER BY pid, start_time`, nil,
+		func(rows engine.Rows) error {
 			var p domain.Process
 			var startTime, hostStart int64
 			if err := rows.Scan(&p.PID, &startTime, &p.Kind, &p.Name, &p.BootID, &p.Mark, &p.Host.PID, &hostStart); err != nil {

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -23,7 +24,7 @@ func (s *Store) Ask(ctx context.Context, run int64, q domain.Question, items ...
 	if err := checkItems(items); err != nil {
 		return domain.Question{}, fmt.Errorf("ask: %w", err)
 	}
-	return step(ctx, s, "ask", func(t *tx) (domain.Question, error) {
+	return engine.Do(ctx, s.db, "ask", func(t *engine.Tx) (domain.Question, error) {
 		h, err := fence(t, run)
 		if err != nil {
 			return domain.Question{}, err
@@ -37,14 +38,14 @@ func (s *Store) Ask(ctx context.Context, run int64, q domain.Question, items ...
 		case len(known) > 0:
 			return known[0], nil
 		}
-		q.State, q.CreatedAt = domain.QuestionOpen, moment(t.now)
-		_, err = t.exec(`INSERT INTO questions (id, session, claude_session, digest, authority, asker, body, state, created_at, expires_at, unseen, further)
+		q.State, q.CreatedAt = domain.QuestionOpen, engine.Moment(t.Now)
+		_, err = t.Exec(`INSERT INTO questions (id, session, claude_session, digest, authority, asker, body, state, created_at, expires_at, unseen, further)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`,
-			q.ID, q.Session, q.ClaudeSession, q.Digest, q.Authority, q.Asker, string(q.Body), q.State, t.now, millis(q.ExpiresAt), q.Unseen, q.Further)
+			q.ID, q.Session, q.ClaudeSession, q.Digest, q.Authority, q.Asker, string(q.Body), q.State, t.Now, engine.Millis(q.ExpiresAt), q.Unseen, q.Further)
 		if err != nil {
 			return domain.Question{}, err
 		}
-		m, err := t.ask(run, q.ID, q.Messages[0], items)
+		m, err := ask(t, run, q.ID, q.Messages[0], items)
 		q.Messages = []domain.QuestionMessage{m}
 		return q, err
 	})
@@ -62,52 +63,52 @@ func (s *Store) AskAlso(
 	if err := checkItems(items); err != nil {
 		return domain.Question{}, fmt.Errorf("ask one more: %w", err)
 	}
-	return step(ctx, s, "ask one more", func(t *tx) (domain.Question, error) {
+	return engine.Do(ctx, s.db, "ask one more", func(t *engine.Tx) (domain.Question, error) {
 		if _, err := fence(t, run); err != nil {
 			return domain.Question{}, err
 		}
-		q, err := t.question(id)
+		q, err := question(t, id)
 		asked := slices.ContainsFunc(q.Messages, func(other domain.QuestionMessage) bool { return other.Person == m.Person })
 		if err != nil || asked || q.State != domain.QuestionOpen {
 			return q, err
 		}
 		q.Further = further
-		if _, err := t.exec(`UPDATE questions SET further = ?2 WHERE id = ?1`, id, further); err != nil {
+		if _, err := t.Exec(`UPDATE questions SET further = ?2 WHERE id = ?1`, id, further); err != nil {
 			return domain.Question{}, err
 		}
-		m, err := t.ask(run, id, m, items)
+		m, err := ask(t, run, id, m, items)
 		q.Messages = append(q.Messages, m)
 		return q, err
 	})
 }
 
 // ask posts the items that ask a question, and records the last of them as its message.
-func (t *tx) ask(run int64, question string, m domain.QuestionMessage, items []domain.OutboxItem) (domain.QuestionMessage, error) {
+func ask(t *engine.Tx, run int64, question string, m domain.QuestionMessage, items []domain.OutboxItem) (domain.QuestionMessage, error) {
 	items = slices.Clone(items)
 	last := len(items) - 1
 	items[last].Kept = true
-	if _, err := t.post(run, items[:last]); err != nil {
+	if _, err := post(t, run, items[:last]); err != nil {
 		return m, err
 	}
-	item, err := t.post(run, items[last:])
+	item, err := post(t, run, items[last:])
 	if err != nil {
 		return m, err
 	}
-	m.To, m.Item, m.AskedAt = items[last].To, item, moment(t.now)
-	_, err = t.exec(`INSERT INTO question_messages (question, person, channel, chat, thread, piece, numbered, pinned, asked_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`, question, m.Person, m.To.Channel, m.To.Chat, m.To.Thread, item, m.Numbered, m.Pinned, t.now)
+	m.To, m.Item, m.AskedAt = items[last].To, item, engine.Moment(t.Now)
+	_, err = t.Exec(`INSERT INTO question_messages (question, person, channel, chat, thread, piece, numbered, pinned, asked_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`, question, m.Person, m.To.Channel, m.To.Chat, m.To.Thread, item, m.Numbered, m.Pinned, t.Now)
 	if err != nil {
 		return m, err
 	}
-	return m, t.pin(m, true)
+	return m, pin(t, m, true)
 }
 
 // pin has a question's message pinned, or no longer pinned, where that is wanted.
-func (t *tx) pin(m domain.QuestionMessage, pinned bool) error {
+func pin(t *engine.Tx, m domain.QuestionMessage, pinned bool) error {
 	if !m.Pinned || m.Lost {
 		return nil
 	}
-	_, err := t.post(0, []domain.OutboxItem{{To: m.To, Edits: m.Item, Pin: &pinned}})
+	_, err := post(t, 0, []domain.OutboxItem{{To: m.To, Edits: m.Item, Pin: &pinned}})
 	return err
 }
 
@@ -118,9 +119,9 @@ func (t *tx) pin(m domain.QuestionMessage, pinned bool) error {
 func (s *Store) Settle(
 	ctx context.Context, id string, state domain.QuestionState, answer json.RawMessage, said string, grants ...domain.Grant,
 ) (q domain.Question, settled bool, err error) {
-	q, err = step(ctx, s, "settle", func(t *tx) (domain.Question, error) {
+	q, err = engine.Do(ctx, s.db, "settle", func(t *engine.Tx) (domain.Question, error) {
 		settled = false
-		q, err := t.question(id)
+		q, err := question(t, id)
 		switch {
 		case err != nil:
 			return domain.Question{}, err
@@ -131,35 +132,35 @@ func (s *Store) Settle(
 		q.State, q.Answer, q.Outcome = state, answer, said
 		var endedAt sql.NullInt64
 		if state != domain.QuestionAnswered {
-			endedAt = sql.NullInt64{Int64: t.now, Valid: true}
+			endedAt = sql.NullInt64{Int64: t.Now, Valid: true}
 		}
-		if _, err := t.exec(`UPDATE questions SET state = ?2, answer = ?3, ended_at = ?4, outcome = ?5 WHERE id = ?1`, id, state,
+		if _, err := t.Exec(`UPDATE questions SET state = ?2, answer = ?3, ended_at = ?4, outcome = ?5 WHERE id = ?1`, id, state,
 			string(answer), endedAt, said); err != nil {
 			return domain.Question{}, err
 		}
-		if err := t.grant(grants); err != nil {
+		if err := grant(t, grants); err != nil {
 			return domain.Question{}, err
 		}
 		settled = true
-		return q, t.tellEnd(q)
+		return q, tellEnd(t, q)
 	})
 	return q, settled, err
 }
 
 // tellEnd has the messages of a question say how it ended. If others may have answered, a message that was sent and cannot be edited
 // is replaced.
-func (t *tx) tellEnd(q domain.Question) error {
+func tellEnd(t *engine.Tx, q domain.Question) error {
 	for _, m := range q.Messages {
-		_, waits, err := t.whereabouts(m.Item)
-		if noRows(err) != nil {
+		_, waits, err := whereabouts(t, m.Item)
+		if engine.NoRows(err) != nil {
 			return err
 		}
 		sent := err == nil && !waits
 		edit := domain.OutboxItem{To: m.To, Text: q.Outcome, Edits: m.Item, OrSend: sent && len(q.Messages) > 1}
-		if _, err := t.post(0, []domain.OutboxItem{edit}); err != nil {
+		if _, err := post(t, 0, []domain.OutboxItem{edit}); err != nil {
 			return err
 		}
-		if err := t.pin(m, false); err != nil {
+		if err := pin(t, m, false); err != nil {
 			return err
 		}
 	}
@@ -169,8 +170,8 @@ func (t *tx) tellEnd(q domain.Question) error {
 // Redraft replaces the body of an open question, and reports whether it has; a question that is closed, or has another body
 // than was, is unchanged.
 func (s *Store) Redraft(ctx context.Context, id string, was, body json.RawMessage) (bool, error) {
-	n, err := step(ctx, s, "redraft a question", func(t *tx) (int64, error) {
-		return t.exec(`UPDATE questions SET body = ?3 WHERE id = ?1 AND body = ?2 AND state = ?4`, id, string(was),
+	n, err := engine.Do(ctx, s.db, "redraft a question", func(t *engine.Tx) (int64, error) {
+		return t.Exec(`UPDATE questions SET body = ?3 WHERE id = ?1 AND body = ?2 AND state = ?4`, id, string(was),
 			string(body), domain.QuestionOpen)
 	})
 	return n > 0, err
@@ -179,22 +180,21 @@ func (s *Store) Redraft(ctx context.Context, id string, was, body json.RawMessag
 // TakeAnswers records that a turn has taken the answers of its questions, all at once. Questions without an answer are
 // unchanged.
 func (s *Store) TakeAnswers(ctx context.Context, ids ...string) error {
-	_, err := step(ctx, s, "take answers", func(t *tx) (nothing, error) {
+	return engine.Change(ctx, s.db, "take answers", func(t *engine.Tx) error {
 		for _, id := range ids {
-			_, err := t.exec(`UPDATE questions SET state = ?2, ended_at = ?3 WHERE id = ?1 AND state = ?4`, id,
-				domain.QuestionTaken, t.now, domain.QuestionAnswered)
+			_, err := t.Exec(`UPDATE questions SET state = ?2, ended_at = ?3 WHERE id = ?1 AND state = ?4`, id,
+				domain.QuestionTaken, t.Now, domain.QuestionAnswered)
 			if err != nil {
-				return nothing{}, err
+				return err
 			}
 		}
-		return nothing{}, nil
+		return nil
 	})
-	return err
 }
 
 // Question returns a question, or [domain.ErrNotFound].
 func (s *Store) Question(ctx context.Context, id string) (domain.Question, error) {
-	found, err := findQuestions(s.view(ctx), `id = ?1`, id)
+	found, err := findQuestions(s.db.View(ctx), `id = ?1`, id)
 	switch {
 	case err != nil:
 		return domain.Question{}, fmt.Errorf("question: %w", err)
@@ -204,7 +204,7 @@ func (s *Store) Question(ctx context.Context, id string) (domain.Question, error
 	return found[0], nil
 }
 
-func (t *tx) question(id string) (domain.Question, error) {
+func question(t *engine.Tx, id string) (domain.Question, error) {
 	found, err := findQuestions(t, `id = ?1`, id)
 	switch {
 	case err != nil:
@@ -217,7 +217,7 @@ func (t *tx) question(id string) (domain.Question, error) {
 
 // Questions returns the questions that are not closed, oldest first.
 func (s *Store) Questions(ctx context.Context) ([]domain.Question, error) {
-	found, err := findQuestions(s.view(ctx), `ended_at IS NULL`)
+	found, err := findQuestions(s.db.View(ctx), `ended_at IS NULL`)
 	if err != nil {
 		return nil, fmt.Errorf("questions: %w", err)
 	}
@@ -226,7 +226,7 @@ func (s *Store) Questions(ctx context.Context) ([]domain.Question, error) {
 
 // QuestionsOf returns the questions of a session that are not closed, oldest first.
 func (s *Store) QuestionsOf(ctx context.Context, session string) ([]domain.Question, error) {
-	found, err := findQuestions(s.view(ctx), `session = ?1 AND ended_at IS NULL`, session)
+	found, err := findQuestions(s.db.View(ctx), `session = ?1 AND ended_at IS NULL`, session)
 	if err != nil {
 		return nil, fmt.Errorf("questions of a session: %w", err)
 	}
@@ -236,7 +236,7 @@ func (s *Store) QuestionsOf(ctx context.Context, session string) ([]domain.Quest
 // OpenQuestions returns the open questions that are asked at an address, or in the chat that has a person's id, or whose
 // bodies contain a text; oldest first.
 func (s *Store) OpenQuestions(ctx context.Context, at chat.Address, person chat.ID, noted string) ([]domain.Question, error) {
-	found, err := findQuestions(s.view(ctx), `ended_at IS NULL AND state = ?1 AND
+	found, err := findQuestions(s.db.View(ctx), `ended_at IS NULL AND state = ?1 AND
 		(instr(body, ?6) OR EXISTS (SELECT 1 FROM question_messages m WHERE m.question = questions.id
 			AND m.channel = ?2 AND (m.chat = ?3 AND m.thread = ?4 OR m.chat = ?5 AND m.thread = '')))`,
 		domain.QuestionOpen, at.Channel, at.Chat, at.Thread, person, noted)
@@ -248,32 +248,32 @@ func (s *Store) OpenQuestions(ctx context.Context, at chat.Address, person chat.
 
 // unaskable records that an item cannot be delivered. If nobody else is or will be asked the question of which it is a message,
 // that ends; the notice for its session is returned. Empty: the item has no open question, or the question stays open.
-func (t *tx) unaskable(item int64) (unseen string, err error) {
+func unaskable(t *engine.Tx, item int64) (unseen string, err error) {
 	var question string
-	err = t.row(`UPDATE question_messages SET lost = 1 WHERE piece = (SELECT COALESCE(NULLIF(key_id, 0), id) FROM outbox WHERE id = ?1)
+	err = t.Row(`UPDATE question_messages SET lost = 1 WHERE piece = (SELECT COALESCE(NULLIF(key_id, 0), id) FROM outbox WHERE id = ?1)
 		RETURNING question`, []any{item}, &question)
 	if err != nil {
-		return "", noRows(err)
+		return "", engine.NoRows(err)
 	}
-	err = t.row(`UPDATE questions SET state = ?3, ended_at = ?4 WHERE id = ?1 AND state = ?2 AND further = 0
+	err = t.Row(`UPDATE questions SET state = ?3, ended_at = ?4 WHERE id = ?1 AND state = ?2 AND further = 0
 		AND NOT EXISTS (SELECT 1 FROM question_messages m WHERE m.question = questions.id AND m.lost = 0)
-		RETURNING unseen`, []any{question, domain.QuestionOpen, domain.QuestionUnseen, t.now}, &unseen)
-	return unseen, noRows(err)
+		RETURNING unseen`, []any{question, domain.QuestionOpen, domain.QuestionUnseen, t.Now}, &unseen)
+	return unseen, engine.NoRows(err)
 }
 
 // purgeQuestions removes some of the questions that ended before a time, with their messages, and returns how many.
-func (t *tx) purgeQuestions(before int64) (int64, error) {
+func purgeQuestions(t *engine.Tx, before int64) (int64, error) {
 	const old = `(SELECT id FROM questions WHERE ended_at <= ?1 ORDER BY ended_at LIMIT ?2)`
-	if _, err := t.exec(`DELETE FROM question_messages WHERE question IN `+old, before, purgeRows); err != nil {
+	if _, err := t.Exec(`DELETE FROM question_messages WHERE question IN `+old, before, purgeRows); err != nil {
 		return 0, err
 	}
-	return t.exec(`DELETE FROM questions WHERE id IN `+old, before, purgeRows)
+	return t.Exec(`DELETE FROM questions WHERE id IN `+old, before, purgeRows)
 }
 
 // Unfinished reports whether a message in a session's turn lane was claimed for a claude session, and is not answered
 // yet.
 func (s *Store) Unfinished(ctx context.Context, session, claudeSession string) (unfinished bool, err error) {
-	err = s.view(ctx).row(`SELECT EXISTS (SELECT 1 FROM inbox WHERE session = ?1 AND lane = 'turn' AND batch IS NOT NULL AND claude_session = ?2)`, []any{session, claudeSession}, &unfinished)
+	err = s.db.View(ctx).Row(`SELECT EXISTS (SELECT 1 FROM inbox WHERE session = ?1 AND lane = 'turn' AND batch IS NOT NULL AND claude_session = ?2)`, []any{session, claudeSession}, &unfinished)
 	if err != nil {
 		return false, fmt.Errorf("unfinished: %w", err)
 	}
@@ -281,10 +281,10 @@ func (s *Store) Unfinished(ctx context.Context, session, claudeSession string) (
 }
 
 // findQuestions returns the questions that satisfy a condition, which is a constant, oldest first.
-func findQuestions(q querier, where string, args ...any) ([]domain.Question, error) {
+func findQuestions(q engine.Querier, where string, args ...any) ([]domain.Question, error) {
 	var list []domain.Question
-	err := q.each(`SELECT id, session, claude_session, digest, authority, asker, body, state, answer, created_at, expires_at, unseen, further, outcome
-		FROM questions WHERE `+where, args, func(rows rows) error {
+	err := q.Each(`SELECT id, session, claude_session, digest, authority, asker, body, state, answer, created_at, expires_at, unseen, further, outcome
+		FROM questions WHERE `+where, args, func(rows engine.Rows) error {
 		var q domain.Question
 		var body, answer string
 		var createdAt, expiresAt int64
@@ -292,7 +292,7 @@ func findQuestions(q querier, where string, args ...any) ([]domain.Question, err
 			&body, &q.State, &answer, &createdAt, &expiresAt, &q.Unseen, &q.Further, &q.Outcome); err != nil {
 			return err
 		}
-		q.Body, q.CreatedAt, q.ExpiresAt = json.RawMessage(body), moment(createdAt), moment(expiresAt)
+		q.Body, q.CreatedAt, q.ExpiresAt = json.RawMessage(body), engine.Moment(createdAt), engine.Moment(expiresAt)
 		if answer != "" {
 			q.Answer = json.RawMessage(answer)
 		}
@@ -313,14 +313,14 @@ func findQuestions(q querier, where string, args ...any) ([]domain.Question, err
 	return list, nil
 }
 
-func questionMessages(q querier, question string) ([]domain.QuestionMessage, error) {
+func questionMessages(q engine.Querier, question string) ([]domain.QuestionMessage, error) {
 	var list []domain.QuestionMessage
-	err := q.each(`SELECT person, channel, chat, thread, piece, numbered, pinned, lost, asked_at FROM question_messages WHERE question = ?1`,
-		[]any{question}, func(rows rows) error {
+	err := q.Each(`SELECT person, channel, chat, thread, piece, numbered, pinned, lost, asked_at FROM question_messages WHERE question = ?1`,
+		[]any{question}, func(rows engine.Rows) error {
 			var m domain.QuestionMessage
 			var askedAt int64
 			err := rows.Scan(&m.Person, &m.To.Channel, &m.To.Chat, &m.To.Thread, &m.Item, &m.Numbered, &m.Pinned, &m.Lost, &askedAt)
-			m.AskedAt = moment(askedAt)
+			m.AskedAt = engine.Moment(askedAt)
 			list = append(list, m)
 			return err
 		})

@@ -2,6 +2,7 @@ package store
 
 import (
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
 // patience bounds how long collected messages wait, in multiples of the quiet time.
@@ -10,51 +11,51 @@ const patience = 5
 // admit applies what the session's queue says about a new message for its turn, whose place is reserved: it joins a burst,
 // interrupts the running turn, drops what is too much, and sets when the message may be claimed. A message that is dropped
 // at once has no place any more: accepted.Seq is 0.
-func (t *tx) admit(in domain.Inbound, e encoded, p *place, accepted *domain.Acceptance) error {
-	b, err := t.openBurst(in, e, *p)
+func admit(t *engine.Tx, in domain.Inbound, e encoded, p *place, accepted *domain.Acceptance) error {
+	b, err := openBurst(t, in, e, *p)
 	if err != nil {
 		return err
 	}
-	may, err := t.mayInterrupt(in, *p)
+	may, err := mayInterrupt(t, in, *p)
 	if err != nil {
 		return err
 	}
 	if may {
-		if accepted.Superseded, err = t.interrupt(in, p, b); err != nil {
+		if accepted.Superseded, err = interrupt(t, in, p, b); err != nil {
 			return err
 		}
 		accepted.Waiting, accepted.Running = int(p.queued)-1, false
 	}
 	// Bursts are never more than messages.
 	if in.Queue.Cap > 0 && p.waiting() > int64(in.Queue.Cap) {
-		over, droppable, err := t.overCap(in, *p, b)
+		over, droppable, err := overCap(t, in, *p, b)
 		switch {
 		case err != nil:
 			return err
 		case over > 0 && in.Queue.Drop == domain.DropNew && b.id == 0:
 			accepted.Seq = 0
-			return t.drop(in.Session, in.Lane,
+			return drop(t, in.Session, in.Lane,
 				[]removed{{event: event{in.Message.Channel, in.EventID}, seq: p.seq, fresh: in.Message.Fresh}}, tooMany)
 		case over > 0 && in.Queue.Drop != domain.DropNew:
 			for _, burst := range droppable[:min(over, len(droppable))] {
-				if err := t.overflow(in, p, burst); err != nil {
+				if err := overflow(t, in, p, burst); err != nil {
 					return err
 				}
 			}
 			accepted.Waiting = int(p.queued) - 1
 		}
 	}
-	return t.pace(in, p, b)
+	return pace(t, in, p, b)
 }
 
 // pace decides when the message may be claimed: with its burst when that ends; after other messages when the chat has
 // been quiet for a while.
-func (t *tx) pace(in domain.Inbound, p *place, b burst) error {
+func pace(t *engine.Tx, in domain.Inbound, p *place, b burst) error {
 	if b.id != 0 {
-		p.burst, p.readyAt = b.id, readyAt(in, t.now, b.firstAt)
+		p.burst, p.readyAt = b.id, readyAt(in, t.Now, b.firstAt)
 	}
 	// A message does not wait for quiet because of its own burst.
-	quiet := t.now + in.Queue.Quiet.Milliseconds()
+	quiet := t.Now + in.Queue.Quiet.Milliseconds()
 	p.behind = p.queued-1 > b.messages
 	waits := in.Queue.Waits() && p.behind
 	if waits {
@@ -62,7 +63,7 @@ func (t *tx) pace(in domain.Inbound, p *place, b burst) error {
 	}
 	if b.id != 0 {
 		p.moved = true
-		if err := t.extendBurst(in, *p); err != nil {
+		if err := extendBurst(t, in, *p); err != nil {
 			return err
 		}
 	}
@@ -71,7 +72,7 @@ func (t *tx) pace(in domain.Inbound, p *place, b burst) error {
 	}
 	// Collected messages wait for later ones.
 	p.moved = true
-	_, err := t.exec(`UPDATE inbox SET ready_at = CASE WHEN received_at + ?4 < ?3 THEN received_at + ?4 ELSE ?3 END
+	_, err := t.Exec(`UPDATE inbox SET ready_at = CASE WHEN received_at + ?4 < ?3 THEN received_at + ?4 ELSE ?3 END
 		WHERE session = ?1 AND lane = 'turn' AND mode = ?2 AND batch IS NULL AND joined_run IS NULL
 			AND ready_at < CASE WHEN received_at + ?4 < ?3 THEN received_at + ?4 ELSE ?3 END`,
 		in.Session, domain.Collect, quiet, patience*in.Queue.Quiet.Milliseconds())
@@ -86,14 +87,14 @@ const mayDrop = `batch IS NULL AND urgent = 0 AND origin = ''`
 
 // overCap returns how many bursts exceed the cap with a message, which joins a burst or begins its own, and which of
 // the others may be dropped, in order.
-func (t *tx) overCap(in domain.Inbound, p place, joins burst) (over int, droppable []int64, err error) {
+func overCap(t *engine.Tx, in domain.Inbound, p place, joins burst) (over int, droppable []int64, err error) {
 	bursts := map[int64]bool{}
 	if joins.id == 0 {
 		bursts[p.seq] = true
 	}
-	err = t.each(`SELECT burst, `+mayDrop+` FROM inbox
+	err = t.Each(`SELECT burst, `+mayDrop+` FROM inbox
 		WHERE session = ?1 AND lane = ?2 AND joined_run IS NULL AND (batch IS NULL OR NOT ?3) ORDER BY seq`,
-		[]any{in.Session, in.Lane, p.running}, func(rows rows) error {
+		[]any{in.Session, in.Lane, p.running}, func(rows engine.Rows) error {
 			var burst int64
 			var may bool
 			if err := rows.Scan(&burst, &may); err != nil {
@@ -109,8 +110,8 @@ func (t *tx) overCap(in domain.Inbound, p place, joins burst) (over int, droppab
 }
 
 // overflow drops a waiting burst.
-func (t *tx) overflow(in domain.Inbound, p *place, burst int64) error {
-	dropped, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND burst = ?3 AND joined_run IS NULL AND `+mayDrop+`
+func overflow(t *engine.Tx, in domain.Inbound, p *place, burst int64) error {
+	dropped, err := remove(t, `DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND burst = ?3 AND joined_run IS NULL AND `+mayDrop+`
 		RETURNING `+removedColumns, in.Session, in.Lane, burst)
 	if err != nil {
 		return err
@@ -127,13 +128,13 @@ func (t *tx) overflow(in domain.Inbound, p *place, burst int64) error {
 			if note.Text != "" {
 				note.Text += "\n"
 			}
-			note.At, note.Sender, note.Text = moment(r.receivedAt), m.Sender.Name(), note.Text+m.Text
+			note.At, note.Sender, note.Text = engine.Moment(r.receivedAt), m.Sender.Name(), note.Text+m.Text
 		}
 		if note.Text != "" {
-			if err := t.noteAmong(in.Session, note, in.Queue.Cap); err != nil {
+			if err := noteAmong(t, in.Session, note, in.Queue.Cap); err != nil {
 				return err
 			}
 		}
 	}
-	return t.drop(in.Session, in.Lane, dropped, tooMany)
+	return drop(t, in.Session, in.Lane, dropped, tooMany)
 }

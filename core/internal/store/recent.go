@@ -8,21 +8,22 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
 // Recent returns the sessions whose turns began last, the latest first: at most limit of those since a time. It looks at the last
 // thousand runs only.
 func (s *Store) Recent(ctx context.Context, since time.Time, limit int) ([]domain.Session, error) {
 	var keys []string
-	err := s.view(ctx).each(`SELECT session, lane = 'turn', started_at FROM runs ORDER BY id DESC LIMIT 1000`, nil, func(rows rows) error {
+	err := s.db.View(ctx).Each(`SELECT session, lane = 'turn', started_at FROM runs ORDER BY id DESC LIMIT 1000`, nil, func(rows engine.Rows) error {
 		var key string
 		var turn bool
 		var at int64
 		if err := rows.Scan(&key, &turn, &at); err != nil {
 			return err
 		}
-		if at < millis(since) || len(keys) >= limit {
-			return errEnough
+		if at < engine.Millis(since) || len(keys) >= limit {
+			return engine.ErrEnough
 		}
 		if turn && !slices.Contains(keys, key) {
 			keys = append(keys, key)

@@ -2,15 +2,19 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"time"
 
-	"zombiezen.com/go/sqlite/sqlitex"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
+	"github.com/clawhost/clawhost/core/internal/store/migrations"
+	"github.com/clawhost/clawhost/core/internal/store/sqlite"
 )
+
+// Verify reports what is wrong with the database at path, which no Store may have open: a [sqlite.LockedError], [engine.ErrNewer], or that
+// it does not read as it was written. It reads the whole file and changes nothing. `clawhost doctor` calls it.
+func Verify(ctx context.Context, path string) error {
+	return sqlite.Verify(ctx, path, migrations.Files())
+}
 
 // A Copy is a snapshot of a host's database that nobody uses.
 type Copy struct{ path string }
@@ -18,42 +22,16 @@ type Copy struct{ path string }
 // NewCopy returns the copy at path. A missing file is an error of each method.
 func NewCopy(path string) Copy { return Copy{path} }
 
-// Lock keeps hosts from the database at path, which need not exist, until the lock is closed. The error is a [LockedError] if a host
-// uses it.
-func Lock(ctx context.Context, path string) (io.Closer, error) { return takeLock(ctx, path) }
-
-// CheckDatabase reports what is wrong with a database that nobody uses, the host's or a plugin's. It reads the whole file.
-func CheckDatabase(ctx context.Context, path string) error {
-	return NewCopy(path).with(ctx, func(c *connection) error {
-		var said string
-		if err := (view{ctx: ctx, from: only{c}}).row("PRAGMA integrity_check(1)", nil, &said); err != nil {
-			return err
-		}
-		if said != "ok" {
-			return fmt.Errorf("the database is damaged: %s", said)
-		}
-		return nil
-	})
-}
-
-// Schema returns the number of the copy's schema. That of a newer clawhost is [ErrNewer].
-func (c Copy) Schema(ctx context.Context) (number int, err error) {
-	known, err := fs.Glob(migrations, "migrations/*.sql")
-	if err != nil {
-		return 0, err
-	}
-	err = c.with(ctx, func(conn *connection) error {
-		number, err = schemaVersion(conn, len(known))
-		return err
-	})
-	return number, err
+// Schema returns the number of the copy's schema. That of a newer clawhost is [engine.ErrNewer].
+func (c Copy) Schema(ctx context.Context) (int, error) {
+	return sqlite.Schema(ctx, c.path, migrations.Files())
 }
 
 // ClaudeSessions returns the ids of all conversations of Claude that the copy knows.
-func (c Copy) ClaudeSessions(ctx context.Context) (ids map[string]bool, err error) {
-	ids = map[string]bool{}
-	err = c.with(ctx, func(conn *connection) error {
-		return view{ctx: ctx, from: only{conn}}.each(`SELECT id FROM claude_sessions`, nil, func(r rows) error {
+func (c Copy) ClaudeSessions(ctx context.Context) (map[string]bool, error) {
+	ids := map[string]bool{}
+	err := sqlite.Edit(ctx, c.path, func(t *engine.Tx) error {
+		return t.Each(`SELECT id FROM claude_sessions`, nil, func(r engine.Rows) error {
 			var id string
 			defer func() { ids[id] = true }()
 			return r.Scan(&id)
@@ -70,14 +48,8 @@ var counted = []string{"runs", "outbox", "transcript"}
 // copy was made nor by one that was started with the same copy: they continue at the time in milliseconds. It returns how many items
 // are to be sent.
 func (c Copy) Continue(ctx context.Context, now time.Time) (uncertain int, err error) {
-	err = c.with(ctx, func(conn *connection) (err error) {
-		end, err := sqlitex.ImmediateTransaction(conn.Conn)
-		if err != nil {
-			return err
-		}
-		defer end(&err)
-		read := view{ctx: ctx, from: only{conn}}
-		if err := read.row(`SELECT COUNT(*) FROM outbox`, nil, &uncertain); err != nil {
+	err = sqlite.Edit(ctx, c.path, func(t *engine.Tx) error {
+		if err := t.Row(`SELECT COUNT(*) FROM outbox`, nil, &uncertain); err != nil {
 			return err
 		}
 		statements := []string{
@@ -91,25 +63,11 @@ func (c Copy) Continue(ctx context.Context, now time.Time) (uncertain int, err e
 				table, now.UnixMilli()))
 		}
 		for _, statement := range statements {
-			if err := conn.run(statement); err != nil {
+			if _, err := t.Exec(statement); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	return uncertain, err
-}
-
-// with opens the copy. Afterwards it is one file.
-func (c Copy) with(ctx context.Context, use func(*connection) error) (err error) {
-	if _, err := os.Stat(c.path); err != nil {
-		return err
-	}
-	conn, err := connect(c.path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
-	defer conn.SetInterrupt(conn.SetInterrupt(ctx.Done()))
-	return use(conn)
 }

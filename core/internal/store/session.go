@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
 // sessionColumns are what scanSession scans.
@@ -45,7 +46,7 @@ func (r *sessionRow) dest() []any {
 }
 
 func (r *sessionRow) session() domain.Session {
-	r.CreatedAt, r.ResetAt, r.InteractedAt, r.FlushedAt = moment(r.createdAt), moment(r.resetAt), moment(r.interactedAt), moment(r.flushedAt)
+	r.CreatedAt, r.ResetAt, r.InteractedAt, r.FlushedAt = engine.Moment(r.createdAt), engine.Moment(r.resetAt), engine.Moment(r.interactedAt), engine.Moment(r.flushedAt)
 	r.Overrides, r.Peer, r.Given = decodeOverrides(r.overrides), decodePeer(r.peer), decodeGiven(r.given)
 	return r.Session
 }
@@ -66,9 +67,9 @@ func decodeGiven(encoded string) (given map[string]string) {
 	return given
 }
 
-func findSession(q querier, key string) (domain.Session, error) {
+func findSession(q engine.Querier, key string) (domain.Session, error) {
 	var r sessionRow
-	err := q.row(`SELECT `+sessionColumns+` FROM sessions s JOIN claude_sessions c ON c.id = s.claude_session WHERE s.key = ?1`,
+	err := q.Row(`SELECT `+sessionColumns+` FROM sessions s JOIN claude_sessions c ON c.id = s.claude_session WHERE s.key = ?1`,
 		[]any{key}, r.dest()...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return domain.Session{}, domain.ErrNotFound
@@ -78,7 +79,7 @@ func findSession(q querier, key string) (domain.Session, error) {
 
 // Session returns a session's row, or [domain.ErrNotFound].
 func (s *Store) Session(ctx context.Context, key string) (domain.Session, error) {
-	session, err := findSession(s.view(ctx), key)
+	session, err := findSession(s.db.View(ctx), key)
 	if err != nil {
 		return domain.Session{}, fmt.Errorf("session: %w", err)
 	}
@@ -88,9 +89,9 @@ func (s *Store) Session(ctx context.Context, key string) (domain.Session, error)
 // Sessions returns the sessions with keys after the given one, in order. limit is 1 to 1000; another value means 1000.
 func (s *Store) Sessions(ctx context.Context, after string, limit int) ([]domain.Session, error) {
 	var sessions []domain.Session
-	err := s.view(ctx).each(`SELECT `+sessionColumns+` FROM sessions s JOIN claude_sessions c ON c.id = s.claude_session
+	err := s.db.View(ctx).Each(`SELECT `+sessionColumns+` FROM sessions s JOIN claude_sessions c ON c.id = s.claude_session
 		WHERE s.key > ?1 ORDER BY s.key LIMIT ?2 + 0`,
-		[]any{after, bounded(limit)}, func(rows rows) error {
+		[]any{after, bounded(limit)}, func(rows engine.Rows) error {
 			var r sessionRow
 			if err := rows.Scan(r.dest()...); err != nil {
 				return err
@@ -106,69 +107,69 @@ func (s *Store) Sessions(ctx context.Context, after string, limit int) ([]domain
 
 // beginClaudeSession gives a session a new claude session in the same folder and returns the uuids of the old and the new one. The
 // error may be ErrNotFound.
-func (t *tx) beginClaudeSession(key string) (old, id string, err error) {
+func beginClaudeSession(t *engine.Tx, key string) (old, id string, err error) {
 	var folder string
-	err = t.row(`SELECT c.id, c.folder FROM sessions s JOIN claude_sessions c ON c.id = s.claude_session WHERE s.key = ?1`, []any{key}, &old, &folder)
+	err = t.Row(`SELECT c.id, c.folder FROM sessions s JOIN claude_sessions c ON c.id = s.claude_session WHERE s.key = ?1`, []any{key}, &old, &folder)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", "", domain.ErrNotFound
 	}
 	if err != nil {
 		return "", "", err
 	}
-	if _, err := t.exec(`UPDATE claude_sessions SET replaced_at = ?2 WHERE id = ?1`, old, t.now); err != nil {
+	if _, err := t.Exec(`UPDATE claude_sessions SET replaced_at = ?2 WHERE id = ?1`, old, t.Now); err != nil {
 		return "", "", err
 	}
-	if id, err = t.makeClaudeSession(key, folder, sql.NullInt64{}); err != nil {
+	if id, err = makeClaudeSession(t, key, folder, sql.NullInt64{}); err != nil {
 		return "", "", err
 	}
-	return old, id, t.enter(key, id)
+	return old, id, enter(t, key, id)
 }
 
 // enter gives a session another claude session.
-func (t *tx) enter(key, claude string) error {
-	_, err := t.exec(`UPDATE sessions SET claude_session = ?2, reset_at = ?3, context_tokens = 0 WHERE key = ?1`, key, claude, t.now)
+func enter(t *engine.Tx, key, claude string) error {
+	_, err := t.Exec(`UPDATE sessions SET claude_session = ?2, reset_at = ?3, context_tokens = 0 WHERE key = ?1`, key, claude, t.Now)
 	return err
 }
 
 // changeFolder gives a session the claude session that it had in a folder, or a new one, and returns the one that it leaves; empty: it
 // is in that folder. What waits stays with the latter.
-func (t *tx) changeFolder(key, folder string) (left string, err error) {
+func changeFolder(t *engine.Tx, key, folder string) (left string, err error) {
 	var now string
-	err = t.row(`SELECT c.id, c.folder FROM sessions s JOIN claude_sessions c ON c.id = s.claude_session WHERE s.key = ?1`, []any{key}, &left, &now)
+	err = t.Row(`SELECT c.id, c.folder FROM sessions s JOIN claude_sessions c ON c.id = s.claude_session WHERE s.key = ?1`, []any{key}, &left, &now)
 	if err != nil || now == folder {
 		return "", err
 	}
-	if err := t.bindWaiting(key, math.MaxInt64); err != nil {
+	if err := bindWaiting(t, key, math.MaxInt64); err != nil {
 		return "", err
 	}
 	var claude string
-	err = noRows(t.row(`SELECT id FROM claude_sessions WHERE session = ?1 AND folder = ?2 AND replaced_at IS NULL ORDER BY begun_at DESC LIMIT 1`,
+	err = engine.NoRows(t.Row(`SELECT id FROM claude_sessions WHERE session = ?1 AND folder = ?2 AND replaced_at IS NULL ORDER BY begun_at DESC LIMIT 1`,
 		[]any{key, folder}, &claude))
 	if err == nil && claude == "" {
-		claude, err = t.makeClaudeSession(key, folder, sql.NullInt64{})
+		claude, err = makeClaudeSession(t, key, folder, sql.NullInt64{})
 	}
 	if err != nil {
 		return "", err
 	}
-	return left, t.enter(key, claude)
+	return left, enter(t, key, claude)
 }
 
 // makeClaudeSession creates a claude session in a folder, which may be replaced from the beginning, and returns its uuid.
-func (t *tx) makeClaudeSession(key, folder string, replacedAt sql.NullInt64) (string, error) {
+func makeClaudeSession(t *engine.Tx, key, folder string, replacedAt sql.NullInt64) (string, error) {
 	id := uuid.NewString()
-	_, err := t.exec(`INSERT INTO claude_sessions (id, session, folder, begun_at, replaced_at, worktree)
-		VALUES (?1, ?2, ?3, ?4, ?5, `+worktreeOf("?2", "?3")+`)`, id, key, folder, t.now, replacedAt)
+	_, err := t.Exec(`INSERT INTO claude_sessions (id, session, folder, begun_at, replaced_at, worktree)
+		VALUES (?1, ?2, ?3, ?4, ?5, `+worktreeOf("?2", "?3")+`)`, id, key, folder, t.Now, replacedAt)
 	return id, err
 }
 
 // bindWaiting binds the messages before a seq to the claude sessions that they were written for, because another one is
 // about to begin: the current one, or one that begins with one of them.
-func (t *tx) bindWaiting(session string, before int64) error {
+func bindWaiting(t *engine.Tx, session string, before int64) error {
 	for {
 		var fresh int64
-		err := t.row(`SELECT seq FROM inbox WHERE session = ?1 AND lane = 'turn' AND seq < ?2 AND claude_session IS NULL
+		err := t.Row(`SELECT seq FROM inbox WHERE session = ?1 AND lane = 'turn' AND seq < ?2 AND claude_session IS NULL
 				AND fresh != 0 ORDER BY seq LIMIT 1`, []any{session, before}, &fresh)
-		if noRows(err) != nil {
+		if engine.NoRows(err) != nil {
 			return err
 		}
 		last := err != nil
@@ -176,15 +177,15 @@ func (t *tx) bindWaiting(session string, before int64) error {
 			fresh = before
 		}
 		// Writers in the new conversation do not join their bursts.
-		if _, err := t.exec(`UPDATE inbox SET claude_session = (SELECT claude_session FROM sessions WHERE key = ?1), burst_by = ''
+		if _, err := t.Exec(`UPDATE inbox SET claude_session = (SELECT claude_session FROM sessions WHERE key = ?1), burst_by = ''
 			WHERE session = ?1 AND lane = 'turn' AND seq < ?2 AND claude_session IS NULL`, session, fresh); err != nil || last {
 			return err
 		}
-		_, begun, err := t.beginClaudeSession(session)
+		_, begun, err := beginClaudeSession(t, session)
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec(`UPDATE inbox SET claude_session = ?3, burst_by = '' WHERE session = ?1 AND lane = 'turn' AND seq = ?2`,
+		if _, err := t.Exec(`UPDATE inbox SET claude_session = ?3, burst_by = '' WHERE session = ?1 AND lane = 'turn' AND seq = ?2`,
 			session, fresh, begun); err != nil {
 			return err
 		}
@@ -194,15 +195,15 @@ func (t *tx) bindWaiting(session string, before int64) error {
 // Configure changes a session's settings and returns the updated session. The error is [domain.ErrNotFound] for an
 // unknown one.
 func (s *Store) Configure(ctx context.Context, key string, change func(*domain.Overrides)) (domain.Session, error) {
-	return step(ctx, s, "configure", func(t *tx) (domain.Session, error) {
-		if err := t.configure(key, change); err != nil {
+	return engine.Do(ctx, s.db, "configure", func(t *engine.Tx) (domain.Session, error) {
+		if err := configure(t, key, change); err != nil {
 			return domain.Session{}, err
 		}
 		return findSession(t, key)
 	})
 }
 
-func (t *tx) configure(key string, change func(*domain.Overrides)) error {
+func configure(t *engine.Tx, key string, change func(*domain.Overrides)) error {
 	session, err := findSession(t, key)
 	if err != nil {
 		return err
@@ -212,8 +213,7 @@ func (t *tx) configure(key string, change func(*domain.Overrides)) error {
 	if err != nil {
 		return err
 	}
-	t.after.chosen = &choice{key, session.Overrides}
-	_, err = t.exec(`UPDATE sessions SET overrides = ?2 WHERE key = ?1`, key, string(encoded))
+	_, err = t.Exec(`UPDATE sessions SET overrides = ?2 WHERE key = ?1`, key, string(encoded))
 	return err
 }
 
@@ -222,14 +222,13 @@ func (s *Store) SetLabel(ctx context.Context, key, label string) error {
 	if n := utf8.RuneCountInString(label); n > domain.MaxLabel {
 		return fmt.Errorf("set label: it has %d characters, at most %d are kept", n, domain.MaxLabel)
 	}
-	_, err := step(ctx, s, "set label", func(t *tx) (nothing, error) {
-		n, err := t.exec(`UPDATE sessions SET label = ?2 WHERE key = ?1`, key, label)
+	return engine.Change(ctx, s.db, "set label", func(t *engine.Tx) error {
+		n, err := t.Exec(`UPDATE sessions SET label = ?2 WHERE key = ?1`, key, label)
 		if err == nil && n == 0 {
 			err = domain.ErrNotFound
 		}
-		return nothing{}, err
+		return err
 	})
-	return err
 }
 
 // bounded returns a safe value for an untrusted limit.

@@ -35,7 +35,7 @@ func TestAClockThatIsSetBackHoldsNothingUp(t *testing.T) {
 			if err != nil {
 				return 0, nil, err
 			}
-			err = s.Retry(ctx, ds[0].ID, domain.Retry{At: s.now().Add(pause)})
+			err = s.Retry(ctx, ds[0].ID, domain.Retry{At: s.db.Now().Add(pause)})
 			claimed := make(chan error, 1)
 			go func() {
 				_, err := s.ClaimDeliveries(ctx, to.Channel, 1)

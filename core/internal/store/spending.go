@@ -7,18 +7,19 @@ import (
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
 // addSpending adds the cost of a turn to the accounts of the budgets that it counts for.
-func (t *tx) addSpending(accounts []domain.Account, u domain.Usage) error {
+func addSpending(t *engine.Tx, accounts []domain.Account, u domain.Usage) error {
 	amount := u.Amount()
 	for _, a := range accounts {
-		_, err := t.exec(`INSERT INTO spending (per, subject, period, turns, cost_micros, tokens, changed_at)
+		_, err := t.Exec(`INSERT INTO spending (per, subject, period, turns, cost_micros, tokens, changed_at)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 			ON CONFLICT (per, subject, period) DO UPDATE SET turns = spending.turns + excluded.turns,
 				cost_micros = spending.cost_micros + excluded.cost_micros, tokens = spending.tokens + excluded.tokens,
 				changed_at = excluded.changed_at`,
-			a.Per, a.Subject, a.Period, u.Turns, amount.CostMicros, amount.Tokens, t.now)
+			a.Per, a.Subject, a.Period, u.Turns, amount.CostMicros, amount.Tokens, t.Now)
 		if err != nil {
 			return err
 		}
@@ -28,11 +29,11 @@ func (t *tx) addSpending(accounts []domain.Account, u domain.Usage) error {
 
 // Spent returns what was spent of these accounts, in their order.
 func (s *Store) Spent(ctx context.Context, accounts []domain.Account) ([]domain.Spending, error) {
-	v := s.view(ctx)
+	v := s.db.View(ctx)
 	list := make([]domain.Spending, len(accounts))
 	for i, a := range accounts {
 		list[i].Account = a
-		err := v.row(`SELECT turns, cost_micros, tokens FROM spending WHERE per = ?1 AND subject = ?2 AND period = ?3`,
+		err := v.Row(`SELECT turns, cost_micros, tokens FROM spending WHERE per = ?1 AND subject = ?2 AND period = ?3`,
 			[]any{a.Per, a.Subject, a.Period}, &list[i].Turns, &list[i].CostMicros, &list[i].Tokens)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return nil, fmt.Errorf("spent: %w", err)
@@ -46,8 +47,8 @@ func (s *Store) Spent(ctx context.Context, accounts []domain.Account) ([]domain.
 func (s *Store) Spending(ctx context.Context, periods ...string) ([]domain.Spending, error) {
 	var list []domain.Spending
 	for _, period := range periods {
-		err := s.view(ctx).each(`SELECT per, subject, period, turns, cost_micros, tokens FROM spending WHERE period = ?1
-			ORDER BY cost_micros DESC, tokens DESC, per, subject LIMIT ?2 + 0`, []any{period, overviewRows}, func(rows rows) error {
+		err := s.db.View(ctx).Each(`SELECT per, subject, period, turns, cost_micros, tokens FROM spending WHERE period = ?1
+			ORDER BY cost_micros DESC, tokens DESC, per, subject LIMIT ?2 + 0`, []any{period, overviewRows}, func(rows engine.Rows) error {
 			var s domain.Spending
 			if err := rows.Scan(&s.Per, &s.Subject, &s.Period, &s.Turns, &s.CostMicros, &s.Tokens); err != nil {
 				return err
@@ -64,13 +65,12 @@ func (s *Store) Spending(ctx context.Context, periods ...string) ([]domain.Spend
 
 // Lift records that a budget is lifted for a day, and ends the wait of the messages that wait for it; see [domain.Hold].
 func (s *Store) Lift(ctx context.Context, lift domain.Lift) error {
-	_, err := step(ctx, s, "lift", func(t *tx) (nothing, error) { return nothing{}, t.lift(lift) })
-	return err
+	return engine.Change(ctx, s.db, "lift", func(t *engine.Tx) error { return liftBudget(t, lift) })
 }
 
-func (t *tx) lift(lift domain.Lift) error {
-	if _, err := t.exec(`INSERT INTO lifts (budget, day, lifted_at) VALUES (?1, ?2, ?3) ON CONFLICT (budget, day) DO NOTHING`,
-		lift.Budget, lift.Day, t.now); err != nil {
+func liftBudget(t *engine.Tx, lift domain.Lift) error {
+	if _, err := t.Exec(`INSERT INTO lifts (budget, day, lifted_at) VALUES (?1, ?2, ?3) ON CONFLICT (budget, day) DO NOTHING`,
+		lift.Budget, lift.Day, t.Now); err != nil {
 		return err
 	}
 	type place struct {
@@ -79,7 +79,7 @@ func (t *tx) lift(lift domain.Lift) error {
 		seq     int64
 	}
 	var waiting []place
-	err := t.each(`SELECT session, lane, seq FROM inbox WHERE budget = ?1 AND held_until > ?2`, []any{lift.Budget, t.now}, func(rows rows) error {
+	err := t.Each(`SELECT session, lane, seq FROM inbox WHERE budget = ?1 AND held_until > ?2`, []any{lift.Budget, t.Now}, func(rows engine.Rows) error {
 		var p place
 		defer func() { waiting = append(waiting, p) }()
 		return rows.Scan(&p.session, &p.lane, &p.seq)
@@ -88,27 +88,27 @@ func (t *tx) lift(lift domain.Lift) error {
 		return err
 	}
 	for _, p := range waiting {
-		if _, err := t.exec(`UPDATE inbox SET held_until = NULL WHERE session = ?1 AND lane = ?2 AND seq = ?3`, p.session, p.lane, p.seq); err != nil {
+		if _, err := t.Exec(`UPDATE inbox SET held_until = NULL WHERE session = ?1 AND lane = ?2 AND seq = ?3`, p.session, p.lane, p.seq); err != nil {
 			return err
 		}
-		if err := t.postpone(p.session, p.lane, p.seq, t.now); err != nil {
+		if err := postpone(t, p.session, p.lane, p.seq, t.Now); err != nil {
 			return err
 		}
-		t.after.ready(p.lane)
+		t.Announce(laneReady(p.lane))
 	}
 	return nil
 }
 
 // Lifted reports whether a budget is lifted for a day.
 func (s *Store) Lifted(ctx context.Context, lift domain.Lift) (bool, error) {
-	lifted, err := isLifted(s.view(ctx), lift)
+	lifted, err := isLifted(s.db.View(ctx), lift)
 	if err != nil {
 		return false, fmt.Errorf("lifted: %w", err)
 	}
 	return lifted, nil
 }
 
-func isLifted(q querier, lift domain.Lift) (lifted bool, err error) {
-	err = q.row(`SELECT EXISTS (SELECT 1 FROM lifts WHERE budget = ?1 AND day = ?2)`, []any{lift.Budget, lift.Day}, &lifted)
+func isLifted(q engine.Querier, lift domain.Lift) (lifted bool, err error) {
+	err = q.Row(`SELECT EXISTS (SELECT 1 FROM lifts WHERE budget = ?1 AND day = ?2)`, []any{lift.Budget, lift.Day}, &lifted)
 	return lifted, err
 }

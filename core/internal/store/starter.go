@@ -1,19 +1,21 @@
 package store
 
+import "github.com/clawhost/clawhost/core/internal/store/engine"
+
 // maxStarters bounds the threads whose first message is stored; the oldest are deleted first.
 const maxStarters = 1000
 
 // keepStarter stores the first message of a session's thread, unless it is known; "": it is unknown.
-func (t *tx) keepStarter(session, text string) error {
+func keepStarter(t *engine.Tx, session, text string) error {
 	if text == "" {
 		return nil
 	}
-	n, err := t.exec(`INSERT INTO starters (session, text, kept_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`,
-		session, cutText(text), t.now)
+	n, err := t.Exec(`INSERT INTO starters (session, text, kept_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`,
+		session, cutText(text), t.Now)
 	if err != nil || n == 0 {
 		return err
 	}
-	_, err = t.exec(`DELETE FROM starters WHERE session IN
+	_, err = t.Exec(`DELETE FROM starters WHERE session IN
 			(SELECT session FROM starters WHERE session != ?1 ORDER BY kept_at DESC LIMIT 100 OFFSET ?2)`, session, maxStarters-1)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
 // Bounds of an instance's state.
@@ -18,7 +19,7 @@ const (
 
 // GetState returns a value of an instance's state with its revision, or [domain.ErrNotFound].
 func (s *Store) GetState(ctx context.Context, instance, key string) (value []byte, revision uint64, err error) {
-	err = s.view(ctx).row(`SELECT value, revision FROM state WHERE instance = ?1 AND key = ?2`, []any{instance, key}, &value, &revision)
+	err = s.db.View(ctx).Row(`SELECT value, revision FROM state WHERE instance = ?1 AND key = ?2`, []any{instance, key}, &value, &revision)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = domain.ErrNotFound
 	}
@@ -36,9 +37,9 @@ func (s *Store) PutState(ctx context.Context, instance, key string, value []byte
 	if value == nil {
 		value = []byte{}
 	}
-	return step(ctx, s, "put state", func(t *tx) (revision uint64, err error) {
+	return engine.Do(ctx, s.db, "put state", func(t *engine.Tx) (revision uint64, err error) {
 		var before int64
-		err = t.row(`SELECT revision, LENGTH(value) FROM state WHERE instance = ?1 AND key = ?2`, []any{instance, key}, &revision, &before)
+		err = t.Row(`SELECT revision, LENGTH(value) FROM state WHERE instance = ?1 AND key = ?2`, []any{instance, key}, &revision, &before)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return 0, err
 		}
@@ -49,13 +50,13 @@ func (s *Store) PutState(ctx context.Context, instance, key string, value []byte
 		if ifRevision != nil && *ifRevision != revision {
 			return revision, domain.ErrConflict
 		}
-		if err := t.useState(instance, more, int64(len(value))-before); err != nil {
+		if err := useState(t, instance, more, int64(len(value))-before); err != nil {
 			return 0, err
 		}
-		if err := t.row(`UPDATE store SET state_revision = state_revision + 1 RETURNING state_revision`, nil, &revision); err != nil {
+		if err := t.Row(`UPDATE store SET state_revision = state_revision + 1 RETURNING state_revision`, nil, &revision); err != nil {
 			return 0, err
 		}
-		_, err = t.exec(`INSERT INTO state (instance, key, value, revision) VALUES (?1, ?2, ?3, ?4)
+		_, err = t.Exec(`INSERT INTO state (instance, key, value, revision) VALUES (?1, ?2, ?3, ?4)
 			ON CONFLICT (instance, key) DO UPDATE SET value = excluded.value, revision = excluded.revision`,
 			instance, key, value, revision)
 		return revision, err
@@ -64,24 +65,23 @@ func (s *Store) PutState(ctx context.Context, instance, key string, value []byte
 
 // DeleteState deletes a value; a missing one is not an error.
 func (s *Store) DeleteState(ctx context.Context, instance, key string) error {
-	_, err := step(ctx, s, "delete state", func(t *tx) (nothing, error) {
+	return engine.Change(ctx, s.db, "delete state", func(t *engine.Tx) error {
 		var before int64
-		err := t.row(`DELETE FROM state WHERE instance = ?1 AND key = ?2 RETURNING LENGTH(value)`, []any{instance, key}, &before)
+		err := t.Row(`DELETE FROM state WHERE instance = ?1 AND key = ?2 RETURNING LENGTH(value)`, []any{instance, key}, &before)
 		if errors.Is(err, sql.ErrNoRows) {
-			return nothing{}, nil
+			return nil
 		}
 		if err != nil {
-			return nothing{}, err
+			return err
 		}
-		return nothing{}, t.useState(instance, -1, -before)
+		return useState(t, instance, -1, -before)
 	})
-	return err
 }
 
 // useState counts an instance's new usage. Exceeding a bound is [domain.ErrStateFull], except when the usage shrinks.
-func (t *tx) useState(instance string, moreKeys, moreBytes int64) error {
+func useState(t *engine.Tx, instance string, moreKeys, moreBytes int64) error {
 	var keys, bytes int64
-	err := t.row(`INSERT INTO state_use (instance, keys, bytes) VALUES (?1, ?2, ?3)
+	err := t.Row(`INSERT INTO state_use (instance, keys, bytes) VALUES (?1, ?2, ?3)
 		ON CONFLICT (instance) DO UPDATE SET keys = state_use.keys + excluded.keys, bytes = state_use.bytes + excluded.bytes
 		RETURNING keys, bytes`, []any{instance, moreKeys, moreBytes}, &keys, &bytes)
 	if err != nil {
@@ -98,8 +98,8 @@ func (t *tx) useState(instance string, moreKeys, moreBytes int64) error {
 func (s *Store) ListState(ctx context.Context, instance, prefix, after string, limit int) ([]string, error) {
 	var keys []string
 	past := false // keys with the prefix are adjacent
-	err := s.view(ctx).each(`SELECT key FROM state WHERE instance = ?1 AND key >= ?2 AND key > ?3 ORDER BY key LIMIT ?4 + 0`,
-		[]any{instance, prefix, after, bounded(limit)}, func(rows rows) error {
+	err := s.db.View(ctx).Each(`SELECT key FROM state WHERE instance = ?1 AND key >= ?2 AND key > ?3 ORDER BY key LIMIT ?4 + 0`,
+		[]any{instance, prefix, after, bounded(limit)}, func(rows engine.Rows) error {
 			var key string
 			if err := rows.Scan(&key); err != nil {
 				return err

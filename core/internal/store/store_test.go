@@ -98,7 +98,7 @@ func (b *bundle) open(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Store, b.pokes = s, s.Pokes(b.ctx)
+	b.Store, b.pokes = s, s.Pokes()
 }
 
 // reopen ends the store's life and begins the next one.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
 // SetTodos records what the agent plans to do in the conversation of a run, at most [domain.MaxTodos]. The error is [domain.ErrFenced] for
@@ -15,12 +16,12 @@ func (s *Store) SetTodos(ctx context.Context, runID int64, list []domain.Todo) e
 	if err != nil {
 		return fmt.Errorf("set todos: %w", err)
 	}
-	return softStep(ctx, s, "set todos", func(t *tx) error {
+	return engine.ChangeSoftly(ctx, s.db, "set todos", func(t *engine.Tx) error {
 		h, err := fence(t, runID)
 		if err != nil {
 			return err
 		}
-		_, err = t.exec(`UPDATE claude_sessions SET todos = ?4 WHERE id =
+		_, err = t.Exec(`UPDATE claude_sessions SET todos = ?4 WHERE id =
 			(SELECT claude_session FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3)`, h.session, h.lane, h.seq, string(encoded))
 		return err
 	})
@@ -29,7 +30,7 @@ func (s *Store) SetTodos(ctx context.Context, runID int64, list []domain.Todo) e
 // Todos returns what the agent plans to do in a conversation, by its claude session; nil: it has made no list.
 func (s *Store) Todos(ctx context.Context, claude string) (list []domain.Todo, err error) {
 	var encoded string
-	if err = noRows(s.view(ctx).row(`SELECT todos FROM claude_sessions WHERE id = ?1`, []any{claude}, &encoded)); err == nil && encoded != "" {
+	if err = engine.NoRows(s.db.View(ctx).Row(`SELECT todos FROM claude_sessions WHERE id = ?1`, []any{claude}, &encoded)); err == nil && encoded != "" {
 		err = json.Unmarshal([]byte(encoded), &list)
 	}
 	if err != nil {

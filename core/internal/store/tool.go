@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
 // toolUses bounds the stored tool uses of a session: the last ones.
@@ -15,31 +16,30 @@ const toolUses = 100
 
 // NoteToolUse stores a use of a tool in a session. The last 100 of each session are kept, for 30 days.
 func (s *Store) NoteToolUse(ctx context.Context, session string, u domain.ToolUse) error {
-	_, err := step(ctx, s, "note a use of a tool", func(t *tx) (nothing, error) {
-		_, err := t.exec(`INSERT INTO tool_uses (session, turn, plugin, tool, used_at, took, failed, details) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`,
-			session, u.Turn, u.Plugin, u.Tool, millis(u.At), u.Took.Milliseconds(), u.Failed, string(u.Details))
+	return engine.Change(ctx, s.db, "note a use of a tool", func(t *engine.Tx) error {
+		_, err := t.Exec(`INSERT INTO tool_uses (session, turn, plugin, tool, used_at, took, failed, details) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`,
+			session, u.Turn, u.Plugin, u.Tool, engine.Millis(u.At), u.Took.Milliseconds(), u.Failed, string(u.Details))
 		if err != nil {
-			return nothing{}, err
+			return err
 		}
-		_, err = t.exec(`DELETE FROM tool_uses WHERE session = ?1 AND id <=
+		_, err = t.Exec(`DELETE FROM tool_uses WHERE session = ?1 AND id <=
 			(SELECT id FROM tool_uses WHERE session = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2 + 0)`, session, toolUses)
-		return nothing{}, err
+		return err
 	})
-	return err
 }
 
 // ToolUses returns a session's stored tool uses, oldest first.
 func (s *Store) ToolUses(ctx context.Context, session string) ([]domain.ToolUse, error) {
 	var list []domain.ToolUse
-	err := s.view(ctx).each(`SELECT turn, plugin, tool, used_at, took, failed, details FROM tool_uses WHERE session = ?1 ORDER BY id DESC LIMIT ?2 + 0`,
-		[]any{session, toolUses}, func(rows rows) error {
+	err := s.db.View(ctx).Each(`SELECT turn, plugin, tool, used_at, took, failed, details FROM tool_uses WHERE session = ?1 ORDER BY id DESC LIMIT ?2 + 0`,
+		[]any{session, toolUses}, func(rows engine.Rows) error {
 			var u domain.ToolUse
 			var at, took int64
 			var details string
 			if err := rows.Scan(&u.Turn, &u.Plugin, &u.Tool, &at, &took, &u.Failed, &details); err != nil {
 				return err
 			}
-			u.At, u.Took, u.Details = moment(at), time.Duration(took)*time.Millisecond, json.RawMessage(details)
+			u.At, u.Took, u.Details = engine.Moment(at), time.Duration(took)*time.Millisecond, json.RawMessage(details)
 			list = append(list, u)
 			return nil
 		})

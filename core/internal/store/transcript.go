@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -16,12 +17,14 @@ const maxIDs = 1000
 
 // appendTranscript appends entries to a session's history. The network's ids are those of the first entries; made is how
 // the answers among them were made, or nil.
-func (t *tx) appendTranscript(session string, made *domain.Made, entries []chat.TranscriptEntry, ids ...chat.MessageID) error {
+func appendTranscript(t *engine.Tx, session string, made *domain.Made, entries []chat.TranscriptEntry, ids ...chat.MessageID) error {
 	how, err := encodeMade(made)
 	if err != nil {
 		return err
 	}
-	t.after.transcript = t.after.transcript || len(entries) > 0
+	if len(entries) > 0 {
+		t.Announce(transcriptGrew)
+	}
 	for i, e := range entries {
 		var id chat.MessageID
 		if i < len(ids) {
@@ -31,8 +34,8 @@ func (t *tx) appendTranscript(session string, made *domain.Made, entries []chat.
 		if e.Role == chat.Assistant {
 			by = how
 		}
-		_, err := t.exec(`INSERT INTO transcript (session, role, text, said_at, message_id, made) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`,
-			session, e.Role, e.Text, millis(e.At), id, by)
+		_, err := t.Exec(`INSERT INTO transcript (session, role, text, said_at, message_id, made) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`,
+			session, e.Role, e.Text, engine.Millis(e.At), id, by)
 		if err != nil {
 			return err
 		}
@@ -63,10 +66,10 @@ func (s *Store) Transcript(ctx context.Context, session string, before int64, li
 // maxPage limits the texts of a page of a transcript, in bytes. The entry that exceeds it is the page's last one.
 const maxPage = 4 << 20
 
-// full adds a text to the size of a page, and returns errEnough once the page is full.
+// full adds a text to the size of a page, and returns engine.ErrEnough once the page is full.
 func full(size *int, text string) error {
 	if *size += len(text); *size > maxPage {
-		return errEnough
+		return engine.ErrEnough
 	}
 	return nil
 }
@@ -78,15 +81,15 @@ func (s *Store) Entries(ctx context.Context, session string, before int64, limit
 	}
 	var entries []domain.Entry
 	size := 0
-	err := s.view(ctx).each(`SELECT id, role, text, said_at, made FROM transcript WHERE session = ?1 AND id < ?2
-		ORDER BY id DESC LIMIT ?3 + 0`, []any{session, before, bounded(limit)}, func(rows rows) error {
+	err := s.db.View(ctx).Each(`SELECT id, role, text, said_at, made FROM transcript WHERE session = ?1 AND id < ?2
+		ORDER BY id DESC LIMIT ?3 + 0`, []any{session, before, bounded(limit)}, func(rows engine.Rows) error {
 		var e domain.Entry
 		var saidAt int64
 		var made string
 		if err := rows.Scan(&e.ID, &e.Role, &e.Text, &saidAt, &made); err != nil {
 			return err
 		}
-		e.At = moment(saidAt)
+		e.At = engine.Moment(saidAt)
 		if made != "" && json.Unmarshal([]byte(made), &e.Made) != nil {
 			e.Made = nil // of a newer version
 		}
@@ -103,9 +106,9 @@ func (s *Store) Entries(ctx context.Context, session string, before int64, limit
 // MessageIDs returns the networks' ids of the newest messages that a session was given: at most 1000 of those in its history,
 // 1000 that were given with them, and those that wait.
 func (s *Store) MessageIDs(ctx context.Context, session string) (ids []chat.MessageID, err error) {
-	err = s.view(ctx).each(`SELECT message_id FROM (SELECT message_id FROM transcript WHERE session = ?1 ORDER BY id DESC LIMIT ?3 + 0)
+	err = s.db.View(ctx).Each(`SELECT message_id FROM (SELECT message_id FROM transcript WHERE session = ?1 ORDER BY id DESC LIMIT ?3 + 0)
 		UNION SELECT message_id FROM (SELECT message_id FROM shown_messages WHERE session = ?1 ORDER BY shown_at DESC LIMIT ?3 + 0)
-		UNION SELECT message_id FROM inbox WHERE session = ?1 AND lane = ?2`, []any{session, domain.TurnLane, maxIDs}, func(rows rows) error {
+		UNION SELECT message_id FROM inbox WHERE session = ?1 AND lane = ?2`, []any{session, domain.TurnLane, maxIDs}, func(rows engine.Rows) error {
 		var id chat.MessageID
 		if err := rows.Scan(&id); err != nil {
 			return err
@@ -126,14 +129,14 @@ func (s *Store) MessageIDs(ctx context.Context, session string) (ids []chat.Mess
 func (s *Store) TranscriptAfter(ctx context.Context, after int64, limit int) ([]domain.Followed, error) {
 	var list []domain.Followed
 	size := 0
-	err := s.view(ctx).each(`SELECT session, id, role, text, said_at FROM transcript WHERE id > ?1 ORDER BY id LIMIT ?2 + 0`,
-		[]any{after, bounded(limit)}, func(rows rows) error {
+	err := s.db.View(ctx).Each(`SELECT session, id, role, text, said_at FROM transcript WHERE id > ?1 ORDER BY id LIMIT ?2 + 0`,
+		[]any{after, bounded(limit)}, func(rows engine.Rows) error {
 			var f domain.Followed
 			var saidAt int64
 			if err := rows.Scan(&f.Session, &f.Entry.ID, &f.Entry.Role, &f.Entry.Text, &saidAt); err != nil {
 				return err
 			}
-			f.Entry.At = moment(saidAt)
+			f.Entry.At = engine.Moment(saidAt)
 			list = append(list, f)
 			return full(&size, f.Entry.Text)
 		})
@@ -146,8 +149,8 @@ func (s *Store) TranscriptAfter(ctx context.Context, after int64, limit int) ([]
 // Follower returns the id of the last entry that a follower of all transcripts has received. A new follower begins with
 // the next entry.
 func (s *Store) Follower(ctx context.Context, name string) (after int64, err error) {
-	return step(ctx, s, "follower", func(t *tx) (after int64, err error) {
-		err = t.row(`INSERT INTO followers (name, after) VALUES (?1, COALESCE((SELECT MAX(id) FROM transcript), 0))
+	return engine.Do(ctx, s.db, "follower", func(t *engine.Tx) (after int64, err error) {
+		err = t.Row(`INSERT INTO followers (name, after) VALUES (?1, COALESCE((SELECT MAX(id) FROM transcript), 0))
 			ON CONFLICT (name) DO UPDATE SET after = followers.after RETURNING after`, []any{name}, &after)
 		return after, err
 	})
@@ -155,9 +158,8 @@ func (s *Store) Follower(ctx context.Context, name string) (after int64, err err
 
 // Followed records that a follower has received all entries up to an id.
 func (s *Store) Followed(ctx context.Context, name string, id int64) error {
-	_, err := step(ctx, s, "followed", func(t *tx) (nothing, error) {
-		_, err := t.exec(`INSERT INTO followers (name, after) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET after = excluded.after`, name, id)
-		return nothing{}, err
+	return engine.Change(ctx, s.db, "followed", func(t *engine.Tx) error {
+		_, err := t.Exec(`INSERT INTO followers (name, after) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET after = excluded.after`, name, id)
+		return err
 	})
-	return err
 }

@@ -8,6 +8,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/clawhost/clawhost/core/internal/store/engine"
+	"github.com/clawhost/clawhost/core/internal/store/sqlite"
 )
 
 func TestVerify(t *testing.T) {
@@ -18,7 +21,7 @@ func TestVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = Verify(t.Context(), path)
-	if locked, ok := errors.AsType[*LockedError](err); !ok || !strings.HasPrefix(err.Error(), "another clawhost ") || runtime.GOOS == "linux" && locked.PID != os.Getpid() {
+	if locked, ok := errors.AsType[*sqlite.LockedError](err); !ok || !strings.HasPrefix(err.Error(), "another clawhost ") || runtime.GOOS == "linux" && locked.PID != os.Getpid() {
 		t.Errorf("a database that is open: %v", err)
 	}
 	if err := s.Close(); err != nil {
@@ -27,14 +30,13 @@ func TestVerify(t *testing.T) {
 	if err := Verify(t.Context(), path); err != nil {
 		t.Errorf("a whole database: %v", err)
 	}
-	conn, err := connect(path)
-	if err != nil {
+	if err := sqlite.Edit(t.Context(), path, func(t *engine.Tx) error {
+		_, err := t.Exec("INSERT INTO schema_version (version) VALUES (9999)")
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(conn.run("INSERT INTO schema_version (version) VALUES (9999)"), conn.Close()); err != nil {
-		t.Fatal(err)
-	}
-	if err := Verify(t.Context(), path); !errors.Is(err, ErrNewer) {
+	if err := Verify(t.Context(), path); !errors.Is(err, engine.ErrNewer) {
 		t.Errorf("a database of a newer version: %v", err)
 	}
 	if err := os.WriteFile(path, bytes.Repeat([]byte("garbage "), 1000), 0o600); err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -15,12 +16,12 @@ import (
 const takenBack = "taken back before it ran"
 
 // receipt posts the message that shows that a new message waits, and returns its item; 0: none.
-func (t *tx) receipt(in domain.Inbound, e encoded, p place, accepted domain.Acceptance) (int64, error) {
+func receipt(t *engine.Tx, in domain.Inbound, e encoded, p place, accepted domain.Acceptance) (int64, error) {
 	if in.Receipt == nil || !p.behind {
 		return 0, nil
 	}
 	if in.Queue.Steers() {
-		if waits, err := t.outlasts(in, e); err != nil || !waits {
+		if waits, err := outlasts(t, in, e); err != nil || !waits {
 			return 0, err
 		}
 	}
@@ -29,14 +30,14 @@ func (t *tx) receipt(in domain.Inbound, e encoded, p place, accepted domain.Acce
 	if err := checkItems([]domain.OutboxItem{item}); err != nil {
 		return 0, err
 	}
-	return t.post(0, []domain.OutboxItem{item})
+	return post(t, 0, []domain.OutboxItem{item})
 }
 
 // outlasts reports whether a new message for steering will not be steered into the session's running turn: the two may
 // not share a turn, no person wrote the turn's message, or another message waits before it. False: it may be, or no
 // turn runs.
-func (t *tx) outlasts(in domain.Inbound, e encoded) (waits bool, err error) {
-	err = t.row(`SELECT ?2 OR h.share != ?3 OR h.overrides != ?4 OR h.origin != '' OR h.claude_session != s.claude_session
+func outlasts(t *engine.Tx, in domain.Inbound, e encoded) (waits bool, err error) {
+	err = t.Row(`SELECT ?2 OR h.share != ?3 OR h.overrides != ?4 OR h.origin != '' OR h.claude_session != s.claude_session
 			OR EXISTS (SELECT 1 FROM inbox w WHERE w.session = l.session AND w.lane = l.lane AND w.batch IS NULL AND w.joined_run IS NULL
 				AND (w.share != h.share OR w.overrides != h.overrides OR COALESCE(w.claude_session, s.claude_session) != h.claude_session
 					OR w.steers = 0 OR w.origin != '' OR w.fresh != 0))
@@ -44,7 +45,7 @@ func (t *tx) outlasts(in domain.Inbound, e encoded) (waits bool, err error) {
 			JOIN inbox h ON h.session = l.session AND h.lane = l.lane AND h.seq = r.seq
 		WHERE l.session = ?1 AND l.lane = 'turn'`,
 		[]any{in.Session, in.Message.Fresh || in.Message.Origin != "", e.share, e.overrides}, &waits)
-	return waits, noRows(err)
+	return waits, engine.NoRows(err)
 }
 
 // unclaimed is the condition of messages of a turn lane that no run has: those that wait for their first try, or for another.
@@ -55,9 +56,9 @@ const unclaimed = `joined_run IS NULL AND (batch IS NULL OR batch != COALESCE(
 // answered.
 func (s *Store) WaitingMessages(ctx context.Context, session string, limit int) ([]domain.WaitingMessage, error) {
 	var list []domain.WaitingMessage
-	err := s.view(ctx).each(`SELECT COALESCE(ticket, seq), message, received_at FROM inbox
+	err := s.db.View(ctx).Each(`SELECT COALESCE(ticket, seq), message, received_at FROM inbox
 		WHERE session = ?1 AND lane = 'turn' AND `+unclaimed+` ORDER BY batch IS NULL, urgent DESC, seq LIMIT ?2 + 0`,
-		[]any{session, limit}, func(rows rows) error {
+		[]any{session, limit}, func(rows engine.Rows) error {
 			var w domain.WaitingMessage
 			var message string
 			var receivedAt int64
@@ -65,7 +66,7 @@ func (s *Store) WaitingMessages(ctx context.Context, session string, limit int) 
 				return err
 			}
 			_ = json.Unmarshal([]byte(message), &w.Message) // an unreadable one waits even so
-			w.ReceivedAt = moment(receivedAt)
+			w.ReceivedAt = engine.Moment(receivedAt)
 			list = append(list, w)
 			return nil
 		})
@@ -80,30 +81,28 @@ func (s *Store) WaitingMessages(ctx context.Context, session string, limit int) 
 // error is [domain.ErrNotFound] for a message that is answered or that a turn has, and [domain.ErrNotYours] if one of them
 // may not be dropped.
 func (s *Store) Withdraw(ctx context.Context, session string, seq int64, may func(domain.Message) bool) error {
-	_, err := step(ctx, s, "withdraw", func(t *tx) (nothing, error) { return nothing{}, t.withdrawWaiting(session, seq, may) })
-	return err
+	return engine.Change(ctx, s.db, "withdraw", func(t *engine.Tx) error { return withdrawWaiting(t, session, seq, may) })
 }
 
 // WithdrawEvent drops the message of an event as [Store.Withdraw] does, whoever wrote it.
 func (s *Store) WithdrawEvent(ctx context.Context, session, channel string, id chat.EventID) error {
-	_, err := step(ctx, s, "withdraw event", func(t *tx) (nothing, error) {
+	return engine.Change(ctx, s.db, "withdraw event", func(t *engine.Tx) error {
 		var seq int64
-		err := t.row(`SELECT COALESCE(ticket, seq) FROM inbox WHERE session = ?1 AND lane = 'turn' AND channel = ?2 AND event_id = ?3`,
+		err := t.Row(`SELECT COALESCE(ticket, seq) FROM inbox WHERE session = ?1 AND lane = 'turn' AND channel = ?2 AND event_id = ?3`,
 			[]any{session, channel, id}, &seq)
 		if errors.Is(err, sql.ErrNoRows) {
 			err = domain.ErrNotFound
 		}
 		if err == nil {
-			err = t.withdrawWaiting(session, seq, func(domain.Message) bool { return true })
+			err = withdrawWaiting(t, session, seq, func(domain.Message) bool { return true })
 		}
-		return nothing{}, err
+		return err
 	})
-	return err
 }
 
 // withdrawWaiting drops an unclaimed message, and the rest of its batch, if may permits it for each of them.
-func (t *tx) withdrawWaiting(session string, seq int64, may func(domain.Message) bool) error {
-	gone, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = 'turn' AND `+unclaimed+` AND (COALESCE(ticket, seq) = ?2
+func withdrawWaiting(t *engine.Tx, session string, seq int64, may func(domain.Message) bool) error {
+	gone, err := remove(t, `DELETE FROM inbox WHERE session = ?1 AND lane = 'turn' AND `+unclaimed+` AND (COALESCE(ticket, seq) = ?2
 			OR batch = (SELECT batch FROM inbox WHERE session = ?1 AND lane = 'turn' AND COALESCE(ticket, seq) = ?2))
 		RETURNING `+removedColumns, session, seq)
 	if err == nil && len(gone) == 0 {
@@ -117,16 +116,16 @@ func (t *tx) withdrawWaiting(session string, seq int64, may func(domain.Message)
 			return domain.ErrNotYours
 		}
 	}
-	return t.withdraw(session, gone)
+	return withdraw(t, session, gone)
 }
 
 // withdraw cancels messages that were removed from a session's turn lane.
-func (t *tx) withdraw(session string, gone []removed) error {
-	if err := t.drop(session, domain.TurnLane, gone, takenBack); err != nil {
+func withdraw(t *engine.Tx, session string, gone []removed) error {
+	if err := drop(t, session, domain.TurnLane, gone, takenBack); err != nil {
 		return err
 	}
-	t.after.ready(domain.TurnLane)
-	return t.rearm(session, domain.TurnLane)
+	t.Announce(laneReady(domain.TurnLane))
+	return rearm(t, session, domain.TurnLane)
 }
 
 // found is a Found with the data of its row.
@@ -144,16 +143,16 @@ func (f found) changes(unread int64) bool {
 }
 
 // find finds a chat's message in the turn lanes. Cleared messages are in none.
-func find(q querier, channel string, in chat.ID, id chat.MessageID) (f found, err error) {
+func find(q engine.Querier, channel string, in chat.ID, id chat.MessageID) (f found, err error) {
 	if id == "" {
 		return f, nil
 	}
-	err = q.each(`SELECT session, seq, event_id, reacts, message, COALESCE(joined_run, 0),
+	err = q.Each(`SELECT session, seq, event_id, reacts, message, COALESCE(joined_run, 0),
 			COALESCE((SELECT h.claude_session FROM runs r JOIN inbox h ON h.session = r.session AND h.lane = r.lane AND h.seq = r.seq
 				WHERE r.id = inbox.joined_run), ''),
 			CASE WHEN joined_run IS NOT NULL THEN ?3 WHEN batch IS NOT NULL THEN ?4 ELSE ?5 END
 		FROM inbox WHERE message_id = ?1 AND message_id != '' AND channel = ?2 AND withdrawn = 0`,
-		[]any{id, channel, domain.StandingSteered, domain.StandingRunning, domain.StandingWaiting}, func(rows rows) error {
+		[]any{id, channel, domain.StandingSteered, domain.StandingRunning, domain.StandingWaiting}, func(rows engine.Rows) error {
 			got := found{event: event{channel: channel}}
 			var message string
 			if err := rows.Scan(&got.Session, &got.seq, &got.event.id, &got.reacts, &message, &got.Run, &got.ClaudeSession,
@@ -165,14 +164,14 @@ func find(q querier, channel string, in chat.ID, id chat.MessageID) (f found, er
 			}
 			got.UUID = uuidOf(got.Message.Edition, got.event)
 			f = got
-			return errEnough
+			return engine.ErrEnough
 		})
 	return f, err
 }
 
 // Find returns a chat's message in the turn lanes, by the network's id, and its standing.
 func (s *Store) Find(ctx context.Context, channel string, in chat.ID, id chat.MessageID) (domain.Found, error) {
-	f, err := find(s.view(ctx), channel, in, id)
+	f, err := find(s.db.View(ctx), channel, in, id)
 	if err != nil {
 		return domain.Found{}, fmt.Errorf("find a message: %w", err)
 	}
@@ -188,23 +187,23 @@ func (s *Store) Amend(ctx context.Context, m domain.Message, model *string, unre
 	if err != nil {
 		return "", fmt.Errorf("amend: %w", err)
 	}
-	return step(ctx, s, "amend", func(t *tx) (domain.Standing, error) {
+	return engine.Do(ctx, s.db, "amend", func(t *engine.Tx) (domain.Standing, error) {
 		f, err := find(t, m.Channel, m.Chat.ID, m.ID)
 		if err != nil || !f.changes(unread) {
 			return f.Standing, err
 		}
 		if f.Standing == domain.StandingSteered {
-			if err := t.unsteer(f); err != nil {
+			if err := unsteer(t, f); err != nil {
 				return "", err
 			}
 		}
 		if model != nil {
-			if err := t.configure(f.Session, func(o *domain.Overrides) { o.Model = *model }); err != nil {
+			if err := configure(t, f.Session, func(o *domain.Overrides) { o.Model = *model }); err != nil {
 				return "", err
 			}
 		}
 		// A message that begins a conversation, or is not a person's, ends its burst.
-		_, err = t.exec(`UPDATE inbox SET message = ?3, overrides = ?4, size = ?5, burst_by = CASE WHEN ?6 THEN '' ELSE burst_by END,
+		_, err = t.Exec(`UPDATE inbox SET message = ?3, overrides = ?4, size = ?5, burst_by = CASE WHEN ?6 THEN '' ELSE burst_by END,
 				origin = ?7, fresh = ?8, edition = ?9, files = ?10
 			WHERE session = ?1 AND lane = 'turn' AND seq = ?2`,
 			f.Session, f.seq, e.message, e.overrides, len(m.Text), m.Fresh || m.Origin != "", m.Origin, m.Fresh, m.Edition, hasFiles(m))
@@ -213,15 +212,15 @@ func (s *Store) Amend(ctx context.Context, m domain.Message, model *string, unre
 }
 
 // unsteer makes a message wait again that was steered into a running run.
-func (t *tx) unsteer(f found) error {
-	if _, err := t.exec(`UPDATE inbox SET joined_run = NULL WHERE session = ?1 AND lane = 'turn' AND seq = ?2`, f.Session,
+func unsteer(t *engine.Tx, f found) error {
+	if _, err := t.Exec(`UPDATE inbox SET joined_run = NULL WHERE session = ?1 AND lane = 'turn' AND seq = ?2`, f.Session,
 		f.seq); err != nil {
 		return err
 	}
-	if _, err := t.exec(`UPDATE lanes SET held = held - 1 WHERE session = ?1 AND lane = 'turn'`, f.Session); err != nil {
+	if _, err := t.Exec(`UPDATE lanes SET held = held - 1 WHERE session = ?1 AND lane = 'turn'`, f.Session); err != nil {
 		return err
 	}
-	return t.show(f.event, f.reacts, domain.StageWaiting)
+	return show(t, f.event, f.reacts, domain.StageWaiting)
 }
 
 // WithdrawMessage drops a waiting message that was deleted in its chat, like [Store.Withdraw]. It returns the message's
@@ -233,19 +232,19 @@ func (s *Store) WithdrawMessage(
 	if err := checkItems(notice); err != nil {
 		return "", fmt.Errorf("withdraw message: %w", err)
 	}
-	return step(ctx, s, "withdraw message", func(t *tx) (domain.Standing, error) {
+	return engine.Do(ctx, s.db, "withdraw message", func(t *engine.Tx) (domain.Standing, error) {
 		f, err := find(t, channel, in, id)
 		if err != nil || !f.changes(unread) {
 			return f.Standing, err
 		}
-		gone, err := t.remove(`DELETE FROM inbox WHERE session = ?1 AND lane = 'turn' AND seq = ?2 RETURNING `+
+		gone, err := remove(t, `DELETE FROM inbox WHERE session = ?1 AND lane = 'turn' AND seq = ?2 RETURNING `+
 			removedColumns, f.Session, f.seq)
 		if err != nil {
 			return "", err
 		}
-		if _, err := t.post(0, notice); err != nil {
+		if _, err := post(t, 0, notice); err != nil {
 			return "", err
 		}
-		return domain.StandingWaiting, t.withdraw(f.Session, gone)
+		return domain.StandingWaiting, withdraw(t, f.Session, gone)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
 // An instance that has 9,999 wake-ups can set one more, and change it.
@@ -19,9 +20,9 @@ func TestWakeUpsAreBounded(t *testing.T) {
 		}
 	}
 	set("first", nil)
-	if _, err := step(t.Context(), s, "fill", func(tx *tx) (nothing, error) {
-		_, err := tx.exec(`UPDATE state_use SET wake_ups = 9999`)
-		return nothing{}, err
+	if err := engine.Change(t.Context(), s.db, "fill", func(tx *engine.Tx) error {
+		_, err := tx.Exec(`UPDATE state_use SET wake_ups = 9999`)
+		return err
 	}); err != nil {
 		t.Fatal(err)
 	}

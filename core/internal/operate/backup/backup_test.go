@@ -23,6 +23,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/operate/backup"
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
+	"github.com/clawhost/clawhost/core/internal/store/sqlite"
 	"github.com/clawhost/clawhost/core/internal/store/storetest"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -311,7 +313,7 @@ func TestRefusedArchives(t *testing.T) {
 	newer := newPlace(t)
 	newer.open(t)
 	database := filepath.Join(t.TempDir(), "newer.db")
-	if err := store.Snapshot(t.Context(), filepath.Join(newer.state, store.File), database); err != nil {
+	if err := sqlite.Snapshot(t.Context(), filepath.Join(newer.state, store.File), database); err != nil {
 		t.Fatal(err)
 	}
 	if err := storetest.MakeNewer(database); err != nil {
@@ -331,7 +333,7 @@ func TestRefusedArchives(t *testing.T) {
 			t.Parallel()
 			to := newPlace(t)
 			_, err := backup.Restore(t.Context(), bytes.NewReader(altered(t, good, change)), to.target(false))
-			if newer := strings.Contains(name, "newer"); !errors.Is(err, store.ErrNewer) && newer || !errors.Is(err, backup.ErrDamaged) && !newer {
+			if newer := strings.Contains(name, "newer"); !errors.Is(err, engine.ErrNewer) && newer || !errors.Is(err, backup.ErrDamaged) && !newer {
 				t.Errorf("the error is %v", err)
 			}
 			nothingIn(t, to)
@@ -498,7 +500,7 @@ func TestStateIsReplacedOnlyIfTold(t *testing.T) {
 	archive := archiveOf(t, from)
 	s := to.open(t)
 	_, err := backup.Restore(t.Context(), bytes.NewReader(archive), to.target(true))
-	if locked, ok := errors.AsType[*store.LockedError](err); !ok {
+	if locked, ok := errors.AsType[*sqlite.LockedError](err); !ok {
 		t.Errorf("with a host: %v, %v", err, locked)
 	}
 	storetest.Accept(t, s, inbound("1", "of the old state"))

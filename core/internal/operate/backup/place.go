@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/store/sqlite"
 )
 
 // The folder of a restore in the state folder has a name for each of its stages. Each rename to the next one is one step, so that what
@@ -72,12 +73,12 @@ func writeSynced(name, text string) error {
 }
 
 // Resume completes a restore that was interrupted while it put the archive into place. It is to be called before anything else looks at
-// the state folder. The error is a [store.LockedError] if the restore is still at it.
+// the state folder. The error is a [sqlite.LockedError] if the restore is still at it.
 func Resume(ctx context.Context, stateDir string) (err error) {
 	if !exists(filepath.Join(stateDir, moving)) && !exists(filepath.Join(stateDir, placing)) {
 		return nil
 	}
-	lock, err := store.Lock(ctx, filepath.Join(stateDir, store.File))
+	lock, err := sqlite.Lock(ctx, filepath.Join(stateDir, store.File))
 	if err != nil {
 		return err
 	}

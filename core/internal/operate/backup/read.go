@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/store/sqlite"
 )
 
 // Open opens an archive of the operator's.
@@ -217,7 +218,7 @@ func (r *reader) databases() error {
 		} else if !is {
 			continue
 		}
-		if err := store.CheckDatabase(r.ctx, unpacked); err != nil {
+		if err := sqlite.Check(r.ctx, unpacked); err != nil {
 			return damaged("%s: %v", name, err)
 		}
 		if name != databaseName {
@@ -242,7 +243,7 @@ func (r *reader) isDatabase(name string) (bool, error) {
 		return false, err
 	}
 	beginning, err := io.ReadAll(io.LimitReader(f, 16))
-	return store.IsDatabase(beginning), errors.Join(err, f.Close())
+	return sqlite.IsDatabase(beginning), errors.Join(err, f.Close())
 }
 
 // freeSpace returns the bytes that a file system has left for users.

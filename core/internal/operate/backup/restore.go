@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/store/sqlite"
 )
 
 // Target is where an archive is restored to.
@@ -55,7 +56,7 @@ func Restore(ctx context.Context, from io.Reader, to Target) (done Restored, err
 	if err := os.MkdirAll(to.StateDir, 0o700); err != nil {
 		return done, fmt.Errorf("restore: %w", err)
 	}
-	lock, err := store.Lock(ctx, filepath.Join(to.StateDir, store.File))
+	lock, err := sqlite.Lock(ctx, filepath.Join(to.StateDir, store.File))
 	if err != nil {
 		return done, err
 	}

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/store/sqlite"
 	"github.com/clawhost/clawhost/sdk/workspace"
 )
 
@@ -104,7 +105,7 @@ func (w *writer) write() error {
 	}
 	made := time.Now().UTC()
 	database := filepath.Join(w.scratch, store.File)
-	if err := store.Snapshot(w.ctx, filepath.Join(w.from.StateDir, store.File), database); err != nil {
+	if err := sqlite.Snapshot(w.ctx, filepath.Join(w.from.StateDir, store.File), database); err != nil {
 		return err
 	}
 	if err := hold(media, held); err != nil {
@@ -241,11 +242,11 @@ func (w *writer) plugins(as string, folder *workspace.Folder, name string) error
 	if err != nil && !errors.Is(err, workspace.ErrTooLong) {
 		return err
 	}
-	if !store.IsDatabase(beginning) {
+	if !sqlite.IsDatabase(beginning) {
 		return w.changing(as, folder, name)
 	}
 	copied := filepath.Join(w.scratch, "plugin.db")
-	if err := store.Snapshot(w.ctx, filepath.Join(w.from.StateDir, pluginsFolder, filepath.FromSlash(name)), copied); err != nil {
+	if err := sqlite.Snapshot(w.ctx, filepath.Join(w.from.StateDir, pluginsFolder, filepath.FromSlash(name)), copied); err != nil {
 		return err
 	}
 	return errors.Join(w.fixed(as, copied), os.Remove(copied))

@@ -11,6 +11,8 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
+	"github.com/clawhost/clawhost/core/internal/store/sqlite"
 )
 
 // codeLocked is the code of the finding that another process has the database.
@@ -52,7 +54,7 @@ func findDatabase(ctx context.Context, o Options, path string, most time.Duratio
 	limited, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	err := store.Verify(limited, path)
-	locked, isLocked := errors.AsType[*store.LockedError](err)
+	locked, isLocked := errors.AsType[*sqlite.LockedError](err)
 	switch {
 	case err == nil:
 		return good("database", "the database is whole")
@@ -61,14 +63,14 @@ func findDatabase(ctx context.Context, o Options, path string, most time.Duratio
 	case limited.Err() != nil:
 		return warning("database_unchecked", fmt.Sprintf("%s is so large that %s were not enough to check it", path, most),
 			fmt.Sprintf("Have SQLite check it, while no host runs: `sqlite3 %s 'PRAGMA quick_check'`", process.Quoted(path)))
-	case errors.Is(err, store.ErrNewer):
+	case errors.Is(err, engine.ErrNewer):
 		return fault("database_newer", path+": "+err.Error(), "Install that version again, or restore the backup from before the upgrade: \"Upgrade\" in docs/operations.md.")
 	}
 	return fault("database", path+": "+err.Error(), "Restore the newest backup: \"Backup\" in docs/operations.md.")
 }
 
 // lockedBy is the fault that another process has the database open, and does not answer as a host.
-func lockedBy(e *store.LockedError, why error) Finding {
+func lockedBy(e *sqlite.LockedError, why error) Finding {
 	text, advice := e.Error()+". It does not answer at its control socket", ""
 	if why != nil {
 		text += ": " + why.Error()

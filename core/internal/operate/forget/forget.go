@@ -24,6 +24,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/media/outgoing"
 	"github.com/clawhost/clawhost/core/internal/operate/backup"
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/store/sqlite"
 	"github.com/clawhost/clawhost/sdk/chat"
 	"github.com/clawhost/clawhost/sdk/workspace"
 )
@@ -121,7 +122,7 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 		return report, fmt.Errorf("%w (%s)", backup.ErrNoDatabase, o.Config.StateDir)
 	}
 	s, err := store.Open(ctx, database, store.Options{}) // no host can start until it is closed
-	if locked, ok := errors.AsType[*store.LockedError](err); ok {
+	if locked, ok := errors.AsType[*sqlite.LockedError](err); ok {
 		return report, &RunsError{PID: locked.PID, StateDir: o.Config.StateDir}
 	}
 	if err != nil {

@@ -1,9 +1,7 @@
-package store
+package sqlite
 
 import (
 	"context"
-	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
 	"strconv"
@@ -12,17 +10,13 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/clawhost/clawhost/core/internal/base/crashpoint"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
-
-// migrations are the steps from an empty database to the current schema. A released file never changes.
-//
-//go:embed migrations/*.sql
-var migrations embed.FS
 
 // migrate runs the migration files that the database has not run, in the order of the numbers at the beginning of their
 // names: 1, 2, 3 and so on. Each file is one transaction. A schema that is newer than the files is refused.
 func migrate(conn *connection, migrations fs.FS) error {
-	names, err := fs.Glob(migrations, "migrations/*.sql")
+	names, err := fs.Glob(migrations, "*.sql")
 	if err != nil {
 		return err
 	}
@@ -35,7 +29,7 @@ func migrate(conn *connection, migrations fs.FS) error {
 		return err
 	}
 	for i, name := range names {
-		number, _, _ := strings.Cut(strings.TrimPrefix(name, "migrations/"), "_")
+		number, _, _ := strings.Cut(name, "_")
 		if n, err := strconv.Atoi(number); err != nil || n != i+1 {
 			return fmt.Errorf("migration %s: its number should be %d", name, i+1)
 		}
@@ -55,17 +49,14 @@ func migrate(conn *connection, migrations fs.FS) error {
 	return nil
 }
 
-// ErrNewer is the error for a database whose schema this program does not know.
-var ErrNewer = errors.New("the database was written by a newer clawhost")
-
 // schemaVersion returns the version of the database's schema, of which this program knows the first ones.
 func schemaVersion(conn *connection, known int) (version int, err error) {
-	read := view{ctx: context.Background(), from: only{conn}}
-	if err := read.row("SELECT COALESCE(MAX(version), 0) FROM schema_version", nil, &version); err != nil {
+	read := engine.NewView(context.Background(), conn)
+	if err := read.Row("SELECT COALESCE(MAX(version), 0) FROM schema_version", nil, &version); err != nil {
 		return 0, fmt.Errorf("read the schema's version: %w", err)
 	}
 	if version > known {
-		return 0, fmt.Errorf("%w (schema %d; this one knows up to %d): upgrade clawhost", ErrNewer, version, known)
+		return 0, fmt.Errorf("%w (schema %d; this one knows up to %d): upgrade clawhost", engine.ErrNewer, version, known)
 	}
 	return version, nil
 }

@@ -1,10 +1,9 @@
-package store
+package sqlite
 
 import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -12,13 +11,15 @@ import (
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
-// connection is a connection to the database. One goroutine at a time uses it.
+// connection is a connection to the database. One goroutine at a time uses it. It is an [engine.Conn].
 type connection struct {
 	*sqlite.Conn
 
-	// prepared are its statements, by their text. Their number is bounded: every text is a constant of this package. SQLite
+	// prepared are its statements, by their text. Their number is bounded: every text is a constant. SQLite
 	// plans a statement again each time that a bare parameter of a LIMIT is bound, which takes longer than most statements;
 	// LIMIT ?1 + 0 avoids that. The library's own cache would reset each statement once more.
 	prepared map[string]*sqlite.Stmt
@@ -49,8 +50,44 @@ func (c *connection) run(query string) error {
 // rows are the results of a statement in progress.
 type rows struct{ stmt *sqlite.Stmt }
 
-// query begins a statement. The caller calls close.
-func (c *connection) query(query string, args []any) (rows, error) {
+// Query implements [engine.Conn].
+func (c *connection) Query(ctx context.Context, query string, args []any, scan func(engine.Rows) error) error {
+	r, err := c.begin(query, args)
+	if err != nil {
+		return interrupted(ctx, err)
+	}
+	defer r.close()
+	for {
+		switch more, err := r.next(); {
+		case err != nil:
+			return interrupted(ctx, err)
+		case !more:
+			return nil
+		}
+		if err := scan(r); err != nil {
+			return err
+		}
+	}
+}
+
+// Exec implements [engine.Conn].
+func (c *connection) Exec(ctx context.Context, query string, args []any) (int64, error) {
+	if err := c.Query(ctx, query, args, func(engine.Rows) error { return nil }); err != nil {
+		return 0, err
+	}
+	return int64(c.Changes()), nil
+}
+
+// interrupted returns the error of the context in place of that of a statement that its end has interrupted.
+func interrupted(ctx context.Context, err error) error {
+	if sqlite.ErrCode(err).ToPrimary() == sqlite.ResultInterrupt && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// begin begins a statement. The caller closes it.
+func (c *connection) begin(query string, args []any) (rows, error) {
 	stmt := c.prepared[query]
 	if stmt == nil {
 		var err error
@@ -158,62 +195,4 @@ func bind(stmt *sqlite.Stmt, parameter int, arg any) error {
 		return fmt.Errorf("no column holds a %T", arg)
 	}
 	return nil
-}
-
-// maxReaders limits the connections that read alongside the writer.
-const maxReaders = 3
-
-// readers are connections that are opened as they are needed, and stay open: to open one, and to prepare its statements
-// again, takes longer than what it reads.
-type readers struct {
-	path   string
-	places chan struct{} // holds a value for each connection in use
-	closed chan struct{}
-	idle   chan *connection
-}
-
-func newReaders(path string) *readers {
-	return &readers{
-		path: path, places: make(chan struct{}, maxReaders), closed: make(chan struct{}), idle: make(chan *connection, maxReaders),
-	}
-}
-
-// take returns a connection that the end of ctx interrupts. The caller gives it back.
-func (r *readers) take(ctx context.Context) (c *connection, err error) {
-	select {
-	case r.places <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-r.closed:
-		return nil, errClosed
-	}
-	select {
-	case c = <-r.idle:
-	default:
-		if c, err = connect(r.path, "query_only = 1", "cache_size = -256"); err != nil {
-			<-r.places
-			return nil, err
-		}
-	}
-	c.SetInterrupt(ctx.Done())
-	return c, nil
-}
-
-func (r *readers) give(c *connection) {
-	c.SetInterrupt(nil)
-	r.idle <- c
-	<-r.places
-}
-
-// close waits for the connections in use. It is called once.
-func (r *readers) close() (err error) {
-	close(r.closed)
-	for range maxReaders {
-		r.places <- struct{}{}
-	}
-	close(r.idle)
-	for c := range r.idle {
-		err = errors.Join(err, c.Close())
-	}
-	return err
 }

@@ -1,103 +1,40 @@
-package store
+package sqlite
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/base/metrics"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
 // maxBatch bounds the steps that share a transaction, and so a wait for the disk.
 const maxBatch = 64
 
-var errClosed = errors.New("the store is closed")
-
-// step runs f in a transaction that is on disk when step returns nil. If f returns an error, its writes are undone
-// without affecting other steps in the transaction. f may run several times.
-func step[T any](ctx context.Context, s *Store, name string, f func(*tx) (T, error)) (T, error) {
-	var result T
-	err := s.writer.submit(ctx, &operation{done: make(chan error, 1), run: func(t *tx) (err error) {
-		result, err = f(t)
-		return err
-	}})
-	if err != nil {
-		err = fmt.Errorf("%s: %w", name, err)
-	}
-	return result, err
-}
-
-// softStep is [step] for writes that must survive the end of the process, but not a power failure: unless other steps share its
-// transaction, it does not wait for the disk. f must not set t.after.
-func softStep(ctx context.Context, s *Store, name string, f func(*tx) error) error {
-	if err := s.writer.submit(ctx, &operation{done: make(chan error, 1), run: f, soft: true}); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
-}
-
-// nothing is the result of a step without one.
-type nothing struct{}
-
-// Ping returns nil once a step was done that changes nothing. It writes nothing to the disk.
-func (s *Store) Ping(ctx context.Context) error {
-	return softStep(ctx, s, "ping", func(*tx) error { return nil })
-}
-
-// await is [step] for what may have to wait: while f finds nothing to do, it waits, and runs again after steps with
-// effects that it wants, in their transaction, and when what it has seen is due. Committed is called with the result
-// before any step that shares the transaction returns, and before the next one begins.
-func await[T any](
-	ctx context.Context, s *Store, name string, wants func(effects) bool,
-	f func(*tx) (result T, found bool, due int64, err error), committed func(T),
-) error {
-	var result T
-	op := &operation{done: make(chan error, 1), wants: wants, due: millis(s.now())}
-	op.run = func(t *tx) (err error) {
-		var found bool
-		result, found, op.due, err = f(t)
-		op.idle = err == nil && !found
-		return err
-	}
-	op.committed = func() { committed(result) }
-	if err := s.writer.submit(ctx, op); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
-}
-
 // writer runs all steps on one connection, one after the other. Several connections would starve each other: SQLite has
 // one write lock and its waiters poll. Steps that arrive during a transaction share the next.
 type writer struct {
-	ctx    context.Context // never ends: the result of a begun step is always reported
-	conn   *connection
-	now    func() time.Time
-	notify *notifier
-	moves  *moves
-	counts *metrics.Metrics
+	ctx  context.Context // never ends: the result of a begun step is always reported
+	conn *connection
+	hub  *engine.Hub
+	opts Options
 
 	queue    chan *operation
 	standing []*operation // used by the loop only
 	seen     int64        // used by the loop only: the last reading of the clock
-	arrivals arrivals     // used by the loop only
 	full     bool         // used by the loop only: transactions wait for the disk
 	stop     chan struct{}
 	stopped  chan struct{}
 }
 
-func startWriter(
-	ctx context.Context, conn *connection, now func() time.Time, notify *notifier, moves *moves, counts *metrics.Metrics,
-) *writer {
+func startWriter(ctx context.Context, conn *connection, hub *engine.Hub, opts Options) *writer {
 	w := &writer{
 		ctx:     ctx,
 		conn:    conn,
-		now:     now,
-		notify:  notify,
-		moves:   moves,
-		counts:  counts,
+		hub:     hub,
+		opts:    opts,
 		full:    true,
 		queue:   make(chan *operation, maxBatch),
 		stop:    make(chan struct{}),
@@ -115,17 +52,21 @@ func (w *writer) close() {
 
 // operation is a step in the writer.
 type operation struct {
-	run    func(*tx) error
-	soft   bool
+	engine.Step
 	status atomic.Int32 // undecided, begun, left or dropped
 	done   chan error   // receives the result of an operation that has begun
-	after  effects
 
-	// For an operation that waits while it finds nothing to do.
-	wants     func(effects) bool // reports whether steps may have left something for it; nil: it does not wait
-	idle      bool               // it found nothing
-	due       int64              // when to run it again; zero: unknown
-	committed func()
+	// What it said when it ran last.
+	announced []engine.Topic
+	idle      bool
+	due       int64
+}
+
+func newOperation(s engine.Step) *operation { return &operation{Step: s, done: make(chan error, 1)} }
+
+// wants reports whether steps may have left something for an operation that waits.
+func (o *operation) wants(announced []engine.Topic) bool {
+	return slices.ContainsFunc(o.Waits, func(t engine.Topic) bool { return slices.Contains(announced, t) })
 }
 
 const (
@@ -156,7 +97,7 @@ func (w *writer) submit(ctx context.Context, op *operation) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-w.stopped:
-		return errClosed
+		return engine.ErrClosed
 	}
 	select {
 	case err := <-op.done:
@@ -167,7 +108,7 @@ func (w *writer) submit(ctx context.Context, op *operation) error {
 		}
 	case <-w.stopped:
 		if op.drop() {
-			return errClosed
+			return engine.ErrClosed
 		}
 	}
 	return explained(<-op.done)
@@ -198,10 +139,10 @@ func (w *writer) loop() {
 			batch = slices.Insert(batch, 0, op) // The others use the corrected clock.
 		}
 		w.commit(slices.DeleteFunc(batch, func(op *operation) bool {
-			if op.wants != nil {
+			if op.Waits != nil {
 				w.standing = append(w.standing, op) // It runs after the others, and is due.
 			}
-			return op.wants != nil || !op.decide(begun)
+			return op.Waits != nil || !op.decide(begun)
 		}))
 	}
 }
@@ -217,7 +158,7 @@ func (w *writer) alarm() <-chan time.Time {
 	if due == 0 {
 		return nil
 	}
-	return time.After(min(moment(due).Sub(w.now()), longestAlarm))
+	return time.After(min(engine.Moment(due).Sub(w.opts.Now()), longestAlarm))
 }
 
 // commit runs the batch as one transaction, with the waiting operations that it wakes, and reports each result. Few
@@ -237,9 +178,9 @@ func (w *writer) commit(batch []*operation) {
 	}
 	for i, op := range ran {
 		if err == nil && outcomes[i] == nil && !op.idle {
-			w.notify.fire(op.after)
-			if op.committed != nil {
-				op.committed()
+			w.hub.Announce(op.announced)
+			if op.Committed != nil {
+				op.Committed()
 			}
 		}
 	}
@@ -263,12 +204,12 @@ func (w *writer) commit(batch []*operation) {
 // operation's own error.
 func (w *writer) transact(batch []*operation, savepoints bool) (ran []*operation, outcomes []error, err error) {
 	if len(batch) == 0 {
-		batch = w.woken(effects{})
+		batch = w.woken(nil)
 	}
 	if len(batch) == 0 {
 		return nil, nil, nil
 	}
-	soft := !slices.ContainsFunc(batch, func(op *operation) bool { return !op.soft })
+	soft := !slices.ContainsFunc(batch, func(op *operation) bool { return !op.Soft })
 	if err := w.syncs(!soft); err != nil {
 		return batch, nil, err
 	}
@@ -277,7 +218,7 @@ func (w *writer) transact(batch []*operation, savepoints bool) (ran []*operation
 		return batch, nil, err
 	}
 	outcomes = make([]error, len(batch), len(batch)+len(w.standing))
-	var after effects
+	var announced []engine.Topic
 	for i, op := range batch {
 		if savepoints {
 			outcomes[i], err = w.apply(op)
@@ -289,13 +230,13 @@ func (w *writer) transact(batch []*operation, savepoints bool) (ran []*operation
 			return batch, nil, err
 		}
 		if outcomes[i] == nil {
-			after.add(op.after)
+			announced = append(announced, op.announced...)
 		}
 	}
 	// A failure fails all of them, which are then run again: no savepoint is needed.
 	var woken []*operation
 	if !soft {
-		woken = w.woken(after)
+		woken = w.woken(announced)
 	}
 	ran = append(batch, woken...)
 	outcomes = append(outcomes, make([]error, len(woken))...)
@@ -310,19 +251,19 @@ func (w *writer) transact(batch []*operation, savepoints bool) (ran []*operation
 		return ran, nil, fmt.Errorf("commit: %w", err)
 	}
 	if !soft {
-		w.counts.Commit(time.Since(began))
+		w.opts.Metrics.Commit(time.Since(began))
 	}
 	return ran, outcomes, nil
 }
 
-// woken removes the waiting operations that these effects may concern, or that are due, from the list and returns them.
-func (w *writer) woken(after effects) (woken []*operation) {
-	now := millis(w.now())
+// woken removes the waiting operations that an announcement concerns, or that are due, from the list and returns them.
+func (w *writer) woken(announced []engine.Topic) (woken []*operation) {
+	now := engine.Millis(w.opts.Now())
 	w.standing = slices.DeleteFunc(w.standing, func(op *operation) bool {
 		if op.status.Load() == dropped {
 			return true
 		}
-		if !op.wants(after) && (op.due == 0 || op.due > now) || !op.decide(begun) {
+		if !op.wants(announced) && (op.due == 0 || op.due > now) || !op.decide(begun) {
 			return false
 		}
 		woken = append(woken, op)
@@ -347,9 +288,11 @@ func (w *writer) apply(op *operation) (own, failed error) {
 
 // run runs an operation.
 func (w *writer) run(op *operation) error {
-	t := &tx{view: view{ctx: w.ctx, from: only{w.conn}}, conn: w.conn, now: millis(w.now()), arrivals: &w.arrivals, moves: w.moves}
-	err := op.run(t)
-	op.after = t.after
+	t := engine.NewTx(w.ctx, w.conn, engine.Millis(w.opts.Now()))
+	err := op.Run(t)
+	op.announced = t.Announced()
+	op.idle, op.due = t.Waits()
+	op.idle = op.idle && err == nil
 	return err
 }
 
@@ -371,23 +314,6 @@ func (w *writer) syncs(full bool) error {
 
 // exec runs a statement without parameters.
 func (w *writer) exec(query string) error {
-	return view{ctx: w.ctx, from: only{w.conn}}.each(query, nil, func(rows) error { return nil })
-}
-
-// tx is the transaction of one step.
-type tx struct {
-	view
-	conn     *connection
-	now      int64
-	arrivals *arrivals
-	moves    *moves
-	after    effects
-}
-
-// exec returns the number of changed rows.
-func (t *tx) exec(query string, args ...any) (int64, error) {
-	if err := t.each(query, args, func(rows) error { return nil }); err != nil {
-		return 0, err
-	}
-	return int64(t.conn.Changes()), nil
+	_, err := w.conn.Exec(w.ctx, query, nil)
+	return err
 }
