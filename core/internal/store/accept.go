@@ -154,11 +154,10 @@ func accept(t *engine.Tx, in domain.Inbound, e encoded) (domain.Acceptance, erro
 		}
 	}
 	if accepted.Seq != 0 {
-		receipt, err := receipt(t, in, e, p, accepted)
-		if err != nil {
+		if accepted.Behind, err = behind(t, in, e, p); err != nil {
 			return domain.Acceptance{}, err
 		}
-		if err := put(t, in, e, p, before, receipt); err != nil {
+		if err := put(t, in, e, p, before); err != nil {
 			return domain.Acceptance{}, err
 		}
 	}
@@ -215,18 +214,18 @@ func accept(t *engine.Tx, in domain.Inbound, e encoded) (domain.Acceptance, erro
 }
 
 // put puts a message into its lane.
-func put(t *engine.Tx, in domain.Inbound, e encoded, p place, before sessionBefore, receipt int64) error {
+func put(t *engine.Tx, in domain.Inbound, e encoded, p place, before sessionBefore) error {
 	var id chat.MessageID
 	if in.Lane == domain.TurnLane { // a command cannot be withdrawn
 		id = in.Message.ID
 	}
 	shows := in.Reacts && id != ""
 	_, err := t.Exec(`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, previous_at,
-			mode, steers, share, overrides, size, burst, burst_by, message_id, receipt, reacts,
+			mode, steers, share, overrides, size, burst, burst_by, message_id, reacts,
 			authority, origin, fresh, edition, files)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)`,
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)`,
 		in.Session, in.Lane, p.seq, in.Message.Channel, in.EventID, e.message, before.receivedAt, p.readyAt, before.messageAt,
-		in.Queue.Mode, in.Queue.Steers(), e.share, e.overrides, len(in.Message.Text), p.burst, joinedBy(in.Burst), id, receipt, shows,
+		in.Queue.Mode, in.Queue.Steers(), e.share, e.overrides, len(in.Message.Text), p.burst, joinedBy(in.Burst), id, shows,
 		in.Message.Authority, in.Message.Origin, in.Message.Fresh, in.Message.Edition, hasFiles(in.Message))
 	if err != nil || !shows {
 		return err

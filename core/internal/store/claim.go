@@ -376,25 +376,10 @@ func postpone(t *engine.Tx, session string, lane domain.Lane, head, readyAt int6
 func (s *Store) Reclaim(ctx context.Context) (runs, deliveries int, err error) {
 	type result struct{ runs, deliveries int64 }
 	r, err := engine.Do(ctx, s.db, "reclaim", func(t *engine.Tx) (r result, err error) {
-		if r.runs, err = t.Exec(`UPDATE runs SET state = ?1, ended_at = ?2, error = 'the host ended while it ran'
-			WHERE id IN (SELECT run_id FROM lanes WHERE run_id IS NOT NULL)`, domain.RunLost, t.Now); err != nil {
+		if r.runs, err = reclaimRuns(t); err != nil {
 			return r, err
 		}
-		if err = partAll(t); err != nil {
-			return r, err
-		}
-		if _, err = t.Exec(`UPDATE lanes SET run_id = NULL, held = 0, ready_at = ?1 WHERE run_id IS NOT NULL`, t.Now); err != nil {
-			return r, err
-		}
-		// If the clock was set back while no host ran, ready lanes would wait for it.
-		if _, err = t.Exec(`UPDATE lanes SET ready_at = ?1 WHERE ready_at > ?1 AND NOT EXISTS
-				(SELECT 1 FROM inbox i WHERE i.session = lanes.session AND i.lane = lanes.lane AND i.held_until > ?1)`, t.Now); err != nil {
-			return r, err
-		}
-		if _, err = t.Exec(`UPDATE inbox SET ready_at = ?1 WHERE ready_at > ?1 AND (held_until IS NULL OR held_until <= ?1)`, t.Now); err != nil {
-			return r, err
-		}
-		if err = setBackBefore(t); err != nil {
+		if err := setBackBefore(t); err != nil {
 			return r, err
 		}
 		r.deliveries, err = reclaimDeliveries(t)
@@ -402,4 +387,25 @@ func (s *Store) Reclaim(ctx context.Context) (runs, deliveries int, err error) {
 		return r, err
 	})
 	return int(r.runs), int(r.deliveries), err
+}
+
+// reclaimRuns ends the runs of the previous process, so that their messages can be claimed again. It returns their number.
+func reclaimRuns(t *engine.Tx) (runs int64, err error) {
+	if runs, err = t.Exec(`UPDATE runs SET state = ?1, ended_at = ?2, error = 'the host ended while it ran'
+		WHERE id IN (SELECT run_id FROM lanes WHERE run_id IS NOT NULL)`, domain.RunLost, t.Now); err != nil {
+		return 0, err
+	}
+	if err := partAll(t); err != nil {
+		return 0, err
+	}
+	if _, err := t.Exec(`UPDATE lanes SET run_id = NULL, held = 0, ready_at = ?1 WHERE run_id IS NOT NULL`, t.Now); err != nil {
+		return 0, err
+	}
+	// If the clock was set back while no host ran, ready lanes would wait for it.
+	if _, err := t.Exec(`UPDATE lanes SET ready_at = ?1 WHERE ready_at > ?1 AND NOT EXISTS
+			(SELECT 1 FROM inbox i WHERE i.session = lanes.session AND i.lane = lanes.lane AND i.held_until > ?1)`, t.Now); err != nil {
+		return 0, err
+	}
+	_, err = t.Exec(`UPDATE inbox SET ready_at = ?1 WHERE ready_at > ?1 AND (held_until IS NULL OR held_until <= ?1)`, t.Now)
+	return runs, err
 }

@@ -412,10 +412,10 @@ func TestFirmHold(t *testing.T) {
 	b.clock.Advance(5 * time.Hour)
 	hold()
 	shown("", "later") // the first notice is deleted
-	if err := b.Withdraw(b.ctx, "telegram:anna", 1, func(domain.Message) bool { return false }); !errors.Is(err, domain.ErrNotYours) {
+	if err := b.Withdraw(b.ctx, "telegram:anna", 1, &domain.Author{Channel: "telegram", ID: "berta"}); !errors.Is(err, domain.ErrNotYours) {
 		t.Errorf("anybody may drop it: %v", err)
 	}
-	if err := b.Withdraw(b.ctx, "telegram:anna", 1, func(domain.Message) bool { return true }); err != nil {
+	if err := b.Withdraw(b.ctx, "telegram:anna", 1, nil); err != nil {
 		t.Error(err)
 	}
 	shown("")

@@ -18,10 +18,10 @@ const cleared = "dropped before it ran"
 // until it ends: those that it has covered then leave with it, the rest are dropped. The messages that the turn was
 // claimed for are not affected.
 func (s *Store) Clear(ctx context.Context, session string, lane domain.Lane, before time.Time) (int, error) {
-	return engine.Do(ctx, s.db, "clear", func(t *engine.Tx) (int, error) { return clear(t, session, lane, engine.Millis(before)) })
+	return engine.Do(ctx, s.db, "clear", func(t *engine.Tx) (int, error) { return clearLane(t, session, lane, engine.Millis(before)) })
 }
 
-func clear(t *engine.Tx, session string, lane domain.Lane, before int64) (int, error) {
+func clearLane(t *engine.Tx, session string, lane domain.Lane, before int64) (int, error) {
 	var batch int64 // 0 precedes every message
 	err := t.Row(`SELECT COALESCE((SELECT seq FROM runs WHERE id = lanes.run_id), 0) FROM lanes WHERE session = ?1 AND lane = ?2`,
 		[]any{session, lane}, &batch)

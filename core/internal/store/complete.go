@@ -66,8 +66,7 @@ func complete(t *engine.Tx, runID int64, c domain.Completion) error {
 			return err
 		}
 	}
-	unnotified, err := free(t, h, len(gone))
-	if err != nil {
+	if err := free(t, h, len(gone)); err != nil {
 		return err
 	}
 	_, err = t.Exec(`UPDATE runs SET state = ?2, ended_at = ?3, error = ?4, answer = ?5 WHERE id = ?1`,
@@ -75,12 +74,8 @@ func complete(t *engine.Tx, runID int64, c domain.Completion) error {
 	if err != nil {
 		return err
 	}
-	if unnotified && c.Undelivered != nil {
-		items, err := undelivered(t, h.session, c.Undelivered)
-		if err != nil {
-			return err
-		}
-		c.Items = append(items, c.Items...)
+	if err := reported(t, h.session, c.Reported); err != nil {
+		return err
 	}
 	if _, err := post(t, runID, c.Items); err != nil {
 		return err
@@ -105,8 +100,8 @@ func complete(t *engine.Tx, runID int64, c domain.Completion) error {
 	if c.Turn == nil {
 		return nil
 	}
-	if c.State == domain.RunDone {
-		if err := addLatency(t, head, c.Turn.FirstWord); err != nil {
+	if c.State == domain.RunDone && head.origin == "" { // a person has waited
+		if err := addLatency(t, head.receivedAt, c.Turn.FirstWord); err != nil {
 			return err
 		}
 	}
@@ -232,18 +227,16 @@ func putFirst(t *engine.Tx, h held, seq int64, claude string, in domain.Inbound)
 }
 
 // free releases a run's lane after its messages were removed. The lane's counter decides whether it is ready again; it
-// comes after lanes that have waited longer, and not before its new head is ready. Unnotified reports whether the session
-// has dead letters that it has no notice of.
-func free(t *engine.Tx, h held, gone int) (unnotified bool, err error) {
+// comes after lanes that have waited longer, and not before its new head is ready.
+func free(t *engine.Tx, h held, gone int) error {
 	var queued int64
-	err = t.Row(`UPDATE lanes SET run_id = NULL, held = 0, queued = queued - ?3,
+	err := t.Row(`UPDATE lanes SET run_id = NULL, held = 0, queued = queued - ?3,
 			(ready_at, owner) = (SELECT CASE WHEN i.ready_at > ?4 THEN i.ready_at ELSE ?4 END, CASE WHEN i.authority = ?5 THEN 1 ELSE 0 END
 				FROM inbox i WHERE i.session = ?1 AND i.lane = ?2 ORDER BY i.seq LIMIT 1)
 		WHERE session = ?1 AND lane = ?2
-		RETURNING queued, EXISTS (SELECT 1 FROM dead_pieces WHERE session = ?1 AND told = 0)`,
-		[]any{h.session, h.lane, gone, t.Now, chat.Owner}, &queued, &unnotified)
+		RETURNING queued`, []any{h.session, h.lane, gone, t.Now, chat.Owner}, &queued)
 	if err == nil && queued > 0 {
 		t.Announce(laneReady(h.lane))
 	}
-	return unnotified, err
+	return err
 }

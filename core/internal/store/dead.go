@@ -17,28 +17,33 @@ import (
 // session replaces the item's. The error is [domain.ErrNotFound] for an item that is not claimed.
 func (s *Store) DeadLetter(ctx context.Context, id int64, cause string) error {
 	return engine.Change(ctx, s.db, "dead letter", func(t *engine.Tx) error {
-		to, err := sending(t, id)
-		if err != nil {
-			return err
-		}
 		unseen, err := unaskable(t, id)
 		if err != nil {
 			return err
 		}
-		_, err = t.Exec(`INSERT INTO dead_pieces (id, channel, chat, thread, text, created_at, died_at, attempts, error,
+		return giveUp(t, id, cause, unseen)
+	})
+}
+
+// giveUp makes a claimed item a dead letter with its cause, and with another text, if that is not empty.
+func giveUp(t *engine.Tx, id int64, cause, text string) error {
+	to, err := sending(t, id)
+	if err != nil {
+		return err
+	}
+	_, err = t.Exec(`INSERT INTO dead_pieces (id, channel, chat, thread, text, created_at, died_at, attempts, error,
 				reply_to, run_id, uncertain, rest, kept, edits, key_id, session, told)
 			SELECT id, channel, chat, thread, COALESCE(NULLIF(?4, ''), text), created_at, ?2, attempts, ?3,
 				reply_to, run_id, uncertain, CASE ?4 WHEN '' THEN rest ELSE '' END, kept, edits, COALESCE(NULLIF(key_id, 0), id),
 				COALESCE((SELECT session FROM runs WHERE runs.id = outbox.run_id), ''), run_id = 0 OR kept != 0 AND ?4 = ''
-			FROM outbox WHERE id = ?1`, id, t.Now, cause, unseen)
-		if err != nil {
-			return err
-		}
-		if _, err := t.Exec(`DELETE FROM outbox WHERE id = ?1`, id); err != nil {
-			return err
-		}
-		return advance(t, to)
-	})
+			FROM outbox WHERE id = ?1`, id, t.Now, cause, text)
+	if err != nil {
+		return err
+	}
+	if _, err := t.Exec(`DELETE FROM outbox WHERE id = ?1`, id); err != nil {
+		return err
+	}
+	return advance(t, to)
 }
 
 // deadColumns are what scanDead scans.
@@ -164,30 +169,29 @@ func (s *Store) eachDead(ctx context.Context, name string, do func(*engine.Tx, i
 	}
 }
 
-// maxTold bounds the dead letters in one notice to a session: the last ones; the others are not mentioned.
-const maxTold = 100
+// maxReported bounds the dead letters in one notice to a session: the last ones; the others are not mentioned.
+const maxReported = 100
 
-// undelivered makes the items of a notice about a session's dead letters, if there are any, and records that it was
-// given.
-func undelivered(t *engine.Tx, session string, tell func([]domain.DeadLetter) []domain.OutboxItem) ([]domain.OutboxItem, error) {
-	var dead []domain.DeadLetter
-	err := t.Each(`SELECT `+deadColumns+` FROM dead_pieces WHERE session = ?1 AND told = 0 ORDER BY id DESC LIMIT ?2 + 0`,
-		[]any{session, maxTold}, func(rows engine.Rows) error {
+// Unreported returns the newest dead letters of a session's answers that it has no notice of, in order; at most 100.
+func (s *Store) Unreported(ctx context.Context, session string) (dead []domain.DeadLetter, err error) {
+	err = s.db.View(ctx).Each(`SELECT `+deadColumns+` FROM dead_pieces WHERE session = ?1 AND told = 0 ORDER BY id DESC LIMIT ?2 + 0`,
+		[]any{session, maxReported}, func(rows engine.Rows) error {
 			d, err := scanDead(rows)
 			dead = append(dead, d)
 			return err
 		})
-	if err != nil || len(dead) == 0 {
-		return nil, err
+	if err != nil {
+		return nil, fmt.Errorf("unreported dead letters: %w", err)
 	}
 	slices.Reverse(dead)
-	items := tell(dead)
-	if len(items) == 0 {
-		return nil, nil
+	return dead, nil
+}
+
+// reported records that a session has a notice of its dead letters up to the newest of these, and of all before.
+func reported(t *engine.Tx, session string, ids []int64) error {
+	if len(ids) == 0 {
+		return nil
 	}
-	if err := checkItems(items); err != nil {
-		return nil, err
-	}
-	_, err = t.Exec(`UPDATE dead_pieces SET told = 1 WHERE session = ?1 AND told = 0`, session)
-	return items, err
+	_, err := t.Exec(`UPDATE dead_pieces SET told = 1 WHERE session = ?1 AND told = 0 AND id <= ?2`, session, slices.Max(ids))
+	return err
 }

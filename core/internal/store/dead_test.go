@@ -51,13 +51,15 @@ func TestQuestionWhoseMessageIsGivenUp(t *testing.T) {
 		t.Errorf("open are %+v, %v", open, err)
 	}
 	var notified []string
-	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Items: []domain.OutboxItem{item("anna", "Done.")}, Undelivered: func(dead []domain.DeadLetter) []domain.OutboxItem {
-		notified = nil
-		for _, d := range dead {
-			notified = append(notified, d.Text)
-		}
-		return []domain.OutboxItem{item("anna", "Lost.")}
-	}}); err != nil {
+	dead, err := b.Unreported(b.ctx, "telegram:anna")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := domain.Completion{State: domain.RunDone, Items: []domain.OutboxItem{item("anna", "Lost."), item("anna", "Done.")}}
+	for _, d := range dead {
+		notified, done.Reported = append(notified, d.Text), append(done.Reported, d.ID)
+	}
+	if err := b.Complete(b.ctx, run.ID, done); err != nil {
 		t.Fatal(err)
 	}
 	want(t, "told", []string{"I asked something."}, notified)
@@ -187,20 +189,19 @@ func TestSessionLearnsOfDeadLettersOnce(t *testing.T) {
 		{"anna", false, []string{"answer"}},
 	} {
 		b.accept(t, inbound(step.user, 10+n))
-		err := b.Complete(b.ctx, b.claim(t).ID, domain.Completion{
-			State: domain.RunDone, Items: []domain.OutboxItem{item(step.user, "answer")},
-			Undelivered: func(dead []domain.DeadLetter) []domain.OutboxItem {
-				if step.silent {
-					return nil
-				}
-				line := item(step.user, "lost: "+dead[0].Text+", "+dead[1].Text)
-				if len(dead) != 2 || dead[0].Session != "telegram:anna" || dead[0].RunID == 0 || dead[0].Error != "blocked" {
-					t.Errorf("told of %+v", dead)
-				}
-				return []domain.OutboxItem{line}
-			},
-		})
+		dead, err := b.Unreported(b.ctx, "telegram:"+step.user)
 		if err != nil {
+			t.Fatal(err)
+		}
+		done := domain.Completion{State: domain.RunDone, Items: []domain.OutboxItem{item(step.user, "answer")}}
+		if len(dead) > 0 && !step.silent {
+			if len(dead) != 2 || dead[0].Session != "telegram:anna" || dead[0].RunID == 0 || dead[0].Error != "blocked" {
+				t.Errorf("told of %+v", dead)
+			}
+			done.Items = append([]domain.OutboxItem{item(step.user, "lost: "+dead[0].Text+", "+dead[1].Text)}, done.Items...)
+			done.Reported = []int64{dead[0].ID, dead[1].ID}
+		}
+		if err := b.Complete(b.ctx, b.claim(t).ID, done); err != nil {
 			t.Fatal(err)
 		}
 		want(t, fmt.Sprint("step ", n), step.texts, b.texts(t))

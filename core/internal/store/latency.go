@@ -28,12 +28,9 @@ func latencyOf(bucket int64) time.Duration {
 	return time.Duration(math.Exp2(float64(bucket)/bucketsPerDoubling) * float64(time.Millisecond))
 }
 
-// addLatency counts how long the person has waited whose message was the head of a turn.
-func addLatency(t *engine.Tx, head removed, firstWord time.Duration) error {
-	if head.origin != "" {
-		return nil // nobody has waited
-	}
-	waits := map[string]time.Duration{answerLatency: engine.Moment(t.Now).Sub(engine.Moment(head.receivedAt))}
+// addLatency counts how long a person has waited for an answer whose message was received at a time, in milliseconds.
+func addLatency(t *engine.Tx, receivedAt int64, firstWord time.Duration) error {
+	waits := map[string]time.Duration{answerLatency: engine.Moment(t.Now).Sub(engine.Moment(receivedAt))}
 	if firstWord > 0 {
 		waits[firstWordLatency] = firstWord
 	}

@@ -81,11 +81,6 @@ func (m *model) accept(t *rapid.T) {
 	if l == nil {
 		l = &modelLane{}
 	}
-	if receipt {
-		in.Receipt = func(a domain.Acceptance) domain.OutboxItem {
-			return domain.OutboxItem{To: toModel("c"), Text: fmt.Sprint("receipt ", a.Seq, " ", a.Waiting)}
-		}
-	}
 	got, err := m.store.Accept(m.ctx, in)
 	if _, seen := m.events[in.EventID]; seen {
 		if err != nil || !got.Duplicate {
@@ -119,18 +114,28 @@ func (m *model) accept(t *rapid.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("event %s (-want +got):\n%s", in.EventID, diff)
 	}
+	if !got.Behind || !receipt {
+		return
+	}
+	p := domain.OutboxItem{To: toModel("c"), Text: fmt.Sprint("receipt ", got.Seq)}
+	if err := m.store.PostReceipt(m.ctx, in.Session, got.Seq, p); err != nil {
+		t.Fatal(err)
+	}
+	p.Kept = true
+	of := slices.IndexFunc(l.queue, func(o modelMessage) bool { return o.ticket == got.Seq })
+	l.queue[of].receipt = m.post("", p)
 }
 
 // arrives is when a message comes: behind all before it where it is a command, and not before the commands before it.
-func (m *model) arrives(lane domain.Lane) time.Time {
-	at, behind, came := m.clock.Now(), m.cameCommand, &m.cameMessage
+func (m *model) arrives(session string, lane domain.Lane) time.Time {
+	at, behind, came := m.clock.Now(), m.cameCommand[session], m.cameMessage
 	if lane != domain.TurnLane {
-		behind, came = m.cameMessage.Add(time.Millisecond), &m.cameCommand
+		behind, came = m.cameMessage[session].Add(time.Millisecond), m.cameCommand
 	}
 	if behind.After(at) {
 		at = behind
 	}
-	*came = at
+	came[session] = at
 	return at
 }
 
@@ -196,16 +201,12 @@ func (m *model) wantAcceptance(in domain.Inbound, l *modelLane) domain.Acceptanc
 			}
 		}
 	}
-	msg.receivedAt = m.arrives(in.Lane)
+	msg.receivedAt = m.arrives(in.Session, in.Lane)
 	kept := len(l.queue) == before
 	postponed := m.pace(l, &msg, burst, inBurst)
 	accepted := domain.Acceptance{Seq: msg.seq, Waiting: len(l.queue), Running: l.run != 0, Superseded: superseded}
 	behind := slices.ContainsFunc(l.queue, func(o modelMessage) bool { return len(burst) == 0 || o.burst != burst[0].burst })
-	if in.Receipt != nil && in.Lane == domain.TurnLane && behind && (!steers(in) || m.outlasts(l, msg)) {
-		p := in.Receipt(accepted)
-		p.Kept = true
-		msg.receipt = m.post("", p)
-	}
+	accepted.Behind = in.Lane == domain.TurnLane && behind && (!steers(in) || m.outlasts(l, msg))
 	if l.queue = append(l.queue, msg); postponed || !kept || before == 0 || rank(in) > 0 {
 		slices.SortStableFunc(l.queue, func(a, b modelMessage) int { return int(rank(b.Inbound) - rank(a.Inbound)) })
 		l.rearm(now)

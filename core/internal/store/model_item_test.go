@@ -328,8 +328,8 @@ func (m *model) requeue(t *rapid.T) {
 	}
 }
 
-// undelivered draws what a completion says of its session's dead letters, and posts it in the model once the store has asked.
-func (m *model) undelivered(t *rapid.T, session string) (tell func([]domain.DeadLetter) []domain.OutboxItem, check func()) {
+// report adds a notice about a session's dead letters to what a run sends, if the run says what died.
+func (m *model) report(t *rapid.T, session string, c *domain.Completion) {
 	var want, got []string
 	says := rapid.IntRange(0, 2).Draw(t, "says what died") > 0
 	line := m.drawPiece(t, "b")
@@ -340,23 +340,23 @@ func (m *model) undelivered(t *rapid.T, session string) (tell func([]domain.Dead
 			p.notified = says
 		}
 	}
-	if len(want) > 0 && says {
-		m.post(session, line)
+	dead, err := m.store.Unreported(m.ctx, session)
+	if err != nil {
+		t.Fatal(err)
 	}
-	tell = func(dead []domain.DeadLetter) []domain.OutboxItem {
-		got = nil
-		for _, d := range dead {
-			got = append(got, d.Text)
-		}
-		if !says {
-			return nil
-		}
-		return []domain.OutboxItem{line}
+	for _, d := range dead {
+		got = append(got, d.Text)
 	}
-	return tell, func() {
-		if !slices.Equal(want, got) {
-			t.Fatalf("session %s gets the dead letters %q, want %q", session, got, want)
-		}
+	if !slices.Equal(want, got) {
+		t.Fatalf("session %s gets the dead letters %q, want %q", session, got, want)
+	}
+	if len(want) == 0 || !says {
+		return
+	}
+	m.post(session, line)
+	c.Items = append(c.Items, line)
+	for _, d := range dead {
+		c.Reported = append(c.Reported, d.ID)
 	}
 }
 

@@ -211,7 +211,7 @@ func (m *model) clear(t *rapid.T) {
 	}
 	before := m.clock.Now().Add(time.Millisecond - time.Duration(rapid.IntRange(0, 3).Draw(t, "before"))*time.Second)
 	if rapid.Bool().Draw(t, "by the last command") {
-		before = m.cameCommand
+		before = m.cameCommand[k.session]
 	}
 	running := l.run != 0 && len(l.queue) > 0
 	head := int64(0)

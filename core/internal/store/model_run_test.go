@@ -200,10 +200,10 @@ func (m *model) complete(t *rapid.T) {
 	}
 	joined := m.remove(l, func(o modelMessage) bool { return o.joined && o.cleared })
 	m.cancel(k.session, joined)
-	tell, notified := m.undelivered(t, k.session)
-	c.Undelivered, c.Items = tell, m.drawPieces(t)
-	for _, p := range c.Items {
+	m.report(t, k.session, &c)
+	for _, p := range m.drawPieces(t) {
 		m.post(k.session, p)
+		c.Items = append(c.Items, p)
 	}
 	before := head + 1
 	if l.wishes > 0 {
@@ -219,7 +219,7 @@ func (m *model) complete(t *rapid.T) {
 		}
 		if _, seen := m.events[event]; !seen && ended[0].claude == m.current[k.session] {
 			m.events[event] = ""
-			first = append(first, modelMessage{Inbound: *c.Then, receivedAt: m.arrives(k.lane), readyAt: m.clock.Now()})
+			first = append(first, modelMessage{Inbound: *c.Then, receivedAt: m.arrives(k.session, k.lane), readyAt: m.clock.Now()})
 			l.lastSeq++
 			first[0].seq, first[0].burst, first[0].ticket = below(before, 1), l.lastSeq, l.lastSeq
 		}
@@ -227,7 +227,6 @@ func (m *model) complete(t *rapid.T) {
 	if err := m.store.Complete(m.ctx, id, c); err != nil {
 		t.Fatal(err)
 	}
-	notified()
 	m.end(id, l)
 	l.queue = append(first, l.queue...)
 	l.rearm(m.clock.Now())

@@ -40,7 +40,7 @@ func TestModel(t *testing.T) {
 		defer func() { _ = os.RemoveAll(dir) }()
 		m := &model{
 			ctx: ctx, path: filepath.Join(dir, "clawhost.db"), clock: &clock{now: start},
-			lanes: map[laneKey]*modelLane{}, destinations: map[chat.ID]*modelDestination{}, notes: map[string][]modelNote{}, begun: map[string]int{}, current: map[string]int{},
+			lanes: map[laneKey]*modelLane{}, destinations: map[chat.ID]*modelDestination{}, notes: map[string][]modelNote{}, begun: map[string]int{}, cameMessage: map[string]time.Time{}, cameCommand: map[string]time.Time{}, current: map[string]int{},
 			became: map[int64]chat.MessageID{}, keptIn: map[int64]chat.ID{},
 			runs: map[int64]laneKey{}, fenced: []int64{1 << 40}, deliveries: map[int64]chat.ID{}, events: map[chat.EventID]domain.RunState{},
 		}
@@ -115,8 +115,8 @@ type model struct {
 	pieces       int
 	spares       int // claude sessions that began before a run
 	thens        int
-	cameMessage  time.Time // when the last message came
-	cameCommand  time.Time
+	cameMessage  map[string]time.Time // when the last message of a session came
+	cameCommand  map[string]time.Time
 	editions     int
 	uncertain    int64
 }
@@ -181,7 +181,6 @@ func (m *model) restart(t *rapid.T) {
 		t.Fatal(err)
 	}
 	m.open(t)
-	m.cameMessage, m.cameCommand = time.Time{}, time.Time{}
 	runs, deliveries, err := m.store.Reclaim(m.ctx)
 	if err != nil || runs != len(m.runs) || deliveries != len(m.deliveries) {
 		t.Fatalf("reclaimed %d runs of %d, %d deliveries of %d, %v", runs, len(m.runs), deliveries, len(m.deliveries), err)

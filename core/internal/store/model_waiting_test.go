@@ -141,12 +141,12 @@ func (m *model) withdraw(t *rapid.T) {
 			t.Fatalf("message %d of %s stands %q, %v; want %q", ticket, session, got, err, standing)
 		}
 	} else if i >= 0 && l.holds(l.queue[i]) {
-		if err := m.store.Withdraw(m.ctx, session, ticket, whatever); err != nil {
+		if err := m.store.Withdraw(m.ctx, session, ticket, nil); err != nil {
 			t.Fatalf("message %d of %s, which waits for another try, is withdrawn: %v", ticket, session, err)
 		}
 		batch := l.queue[i].batch
 		standing, goes = domain.StandingWaiting, func(o modelMessage) bool { return o.batch == batch && !o.joined }
-	} else if err := m.store.Withdraw(m.ctx, session, ticket, whatever); errors.Is(err, domain.ErrNotFound) != (standing != domain.StandingWaiting) || err != nil && !errors.Is(err, domain.ErrNotFound) {
+	} else if err := m.store.Withdraw(m.ctx, session, ticket, nil); errors.Is(err, domain.ErrNotFound) != (standing != domain.StandingWaiting) || err != nil && !errors.Is(err, domain.ErrNotFound) {
 		t.Fatalf("message %d of %s, which stands %q, is withdrawn: %v", ticket, session, standing, err)
 	}
 	if standing != domain.StandingWaiting {

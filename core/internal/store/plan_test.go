@@ -284,14 +284,13 @@ func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*domain.Inbound))
 	run := claim()
 	session := run.Session.Key
 	waits := func(id chat.MessageID) int64 {
-		return accept(func(in *domain.Inbound) {
-			in.Session, in.Message.ID, in.Reacts = session, id, true
-			in.Receipt = func(domain.Acceptance) domain.OutboxItem { return domain.OutboxItem{To: to} }
-		}).Seq
+		seq := accept(func(in *domain.Inbound) { in.Session, in.Message.ID, in.Reacts = session, id, true }).Seq
+		must(s.PostReceipt(ctx, session, seq, domain.OutboxItem{To: to}))
+		return seq
 	}
 	first, second := waits("m1"), waits("m2")
 	accept(func(in *domain.Inbound) {
-		in.Session, in.Queue.Mode, in.Receipt = session, domain.Steer, func(domain.Acceptance) domain.OutboxItem { return domain.OutboxItem{To: to} }
+		in.Session, in.Queue.Mode = session, domain.Steer
 	})
 	waits("m3")
 	preview, err := s.Early(ctx, run.ID, domain.Early{Items: []domain.OutboxItem{{To: to}}, Said: "x", Preview: &domain.OutboxItem{To: to}})
@@ -315,7 +314,7 @@ func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*domain.Inbound))
 	if err := s.WithdrawEvent(ctx, session, "telegram", "none"); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("an event that no one sent is withdrawn: %v", err)
 	}
-	must(s.Withdraw(ctx, session, first, func(domain.Message) bool { return true }))
+	must(s.Withdraw(ctx, session, first, nil))
 	m2, err := s.Find(ctx, "telegram", "anna", "m2")
 	must(err)
 	_, err = s.Amend(ctx, m2.Message, nil, 0)
@@ -334,7 +333,9 @@ func stepsOfStreaming(t *testing.T, s *Store, accept func(func(*domain.Inbound))
 		must(err)
 	}
 	deliver(func(d domain.Delivery) error { return s.DeadLetter(ctx, d.ID, "") })
-	must(s.Complete(ctx, claim().ID, domain.Completion{State: domain.RunDone, Undelivered: func([]domain.DeadLetter) []domain.OutboxItem { return []domain.OutboxItem{{To: to}} }}))
+	_, err = s.Unreported(ctx, session)
+	must(err)
+	must(s.Complete(ctx, claim().ID, domain.Completion{State: domain.RunDone, Reported: []int64{1}}))
 	_, err = s.DiscardAll(ctx)
 	must(err)
 	deliver(func(d domain.Delivery) error { return s.Delivered(ctx, d.ID, nil) })

@@ -538,7 +538,7 @@ func TestInterruptOfAHigherAuthority(t *testing.T) {
 			b.accept(t, of(1, test.running, domain.Queue))
 			run := b.claim(t)
 			b.accept(t, of(2, test.waiting, domain.Queue))
-			want := domain.Acceptance{Seq: 3, Waiting: 2, Running: true}
+			want := domain.Acceptance{Seq: 3, Waiting: 2, Running: true, Behind: true}
 			if test.interrupts {
 				want = domain.Acceptance{Seq: 3, Superseded: run.ID}
 			}

@@ -42,6 +42,8 @@ type bundle struct {
 	clock *clock
 	path  string
 	pokes store.Pokes
+	// receipt, if not nil, makes the receipt of a message that waits.
+	receipt func(domain.Acceptance) domain.OutboxItem
 }
 
 func setup(t *testing.T) *bundle {
@@ -129,6 +131,9 @@ func inbound(user string, n int) domain.Inbound {
 func (b *bundle) accept(t *testing.T, in domain.Inbound) domain.Acceptance {
 	t.Helper()
 	a, err := b.Accept(b.ctx, in)
+	if err == nil && a.Behind && b.receipt != nil {
+		err = b.PostReceipt(b.ctx, in.Session, a.Seq, b.receipt(a))
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

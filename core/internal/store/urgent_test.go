@@ -125,7 +125,7 @@ func TestNextInAFreshLane(t *testing.T) {
 		t.Error("no one is notified that there is something to claim")
 	}
 	b.next(t, 3)
-	if err := b.Withdraw(b.ctx, "telegram:anna", 4, whatever); err != nil { // by its number still
+	if err := b.Withdraw(b.ctx, "telegram:anna", 4, nil); err != nil { // by its number still
 		t.Fatal(err)
 	}
 	want(t, "at once", []string{"3", "2"}, b.turns(t))
@@ -169,7 +169,7 @@ func TestTheNextJoinsNoBurst(t *testing.T) {
 	b := setup(t)
 	b.accept(t, bursting(1))
 	b.accept(t, bursting(2))
-	if err := b.Withdraw(b.ctx, "telegram:anna", 1, whatever); err != nil {
+	if err := b.Withdraw(b.ctx, "telegram:anna", 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	bobs := bursting(3)
@@ -216,14 +216,11 @@ func TestOnlyWaitingMessagesCanBeNextOrWithdrawn(t *testing.T) {
 		if err := b.Next(b.ctx, wish.session, wish.seq); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("%s is next: %v", name, err)
 		}
-		if err := b.Withdraw(b.ctx, wish.session, wish.seq, whatever); !errors.Is(err, domain.ErrNotFound) {
+		if err := b.Withdraw(b.ctx, wish.session, wish.seq, nil); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("%s is withdrawn: %v", name, err)
 		}
 	}
 }
-
-// whatever may be withdrawn.
-func whatever(domain.Message) bool { return true }
 
 // Behaviour: queue-next.
 func TestWithdraw(t *testing.T) {
@@ -232,15 +229,15 @@ func TestWithdraw(t *testing.T) {
 	for n := 2; n < 5; n++ {
 		b.accept(t, inbound("anna", n))
 	}
-	if err := b.Withdraw(b.ctx, "telegram:anna", 3, whatever); err != nil {
+	if err := b.Withdraw(b.ctx, "telegram:anna", 3, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Withdraw(b.ctx, "telegram:anna", 2, func(m domain.Message) bool { return m.ID != "2" }); !errors.Is(err, domain.ErrNotYours) {
+	if err := b.Withdraw(b.ctx, "telegram:anna", 2, &domain.Author{Channel: "telegram", ID: "berta"}); !errors.Is(err, domain.ErrNotYours) {
 		t.Errorf("what may not be withdrawn is: %v", err)
 	}
 	b.wantOutcome(t, 3, domain.RunCancelled)
 	b.complete(t, run)
-	if err := b.Withdraw(b.ctx, "telegram:anna", 2, whatever); err != nil { // the head of a lane that rests
+	if err := b.Withdraw(b.ctx, "telegram:anna", 2, nil); err != nil { // the head of a lane that rests
 		t.Fatal(err)
 	}
 	want(t, "left", []string{"4"}, b.turns(t))
@@ -490,26 +487,11 @@ func TestAnEditedMessageIsInTheTranscriptAsItWasRead(t *testing.T) {
 // Behaviour: receipt.
 func TestReceipts(t *testing.T) {
 	t.Parallel()
-	waits := func(n int, q domain.Queueing) domain.Inbound {
-		in := queued(n, q)
-		in.Receipt = func(a domain.Acceptance) domain.OutboxItem {
-			if a.Seq != int64(n) || a.Waiting == 0 {
-				panic("asked for the receipt of a message that does not wait")
-			}
-			return item("anna", "r")
-		}
-		return in
-	}
-	burst := func(n int) domain.Inbound {
-		in := waits(n, domain.Queueing{})
-		in.Burst = bursting(n).Burst
-		return in
-	}
 	with := func(in domain.Inbound, change func(*domain.Inbound)) domain.Inbound {
 		change(&in)
 		return in
 	}
-	plain, steering := waits(2, domain.Queueing{}), domain.Queueing{Mode: domain.Steer}
+	plain, steering := queued(2, domain.Queueing{}), domain.Queueing{Mode: domain.Steer}
 	for name, test := range map[string]struct {
 		in   []domain.Inbound
 		end  func(b *bundle, run *domain.Run) error
@@ -528,8 +510,8 @@ func TestReceipts(t *testing.T) {
 			_, _, err := b.ClaimNow(b.ctx, domain.TurnLane)
 			return err
 		}},
-		"steered into the run": {in: []domain.Inbound{inbound("anna", 2), waits(3, steering)}, gone: true, end: func(b *bundle, run *domain.Run) error {
-			if err := b.Withdraw(b.ctx, "telegram:anna", 2, whatever); err != nil {
+		"steered into the run": {in: []domain.Inbound{inbound("anna", 2), queued(3, steering)}, gone: true, end: func(b *bundle, run *domain.Run) error {
+			if err := b.Withdraw(b.ctx, "telegram:anna", 2, nil); err != nil {
 				return err
 			}
 			_, err := b.Join(b.ctx, run.ID)
@@ -538,7 +520,7 @@ func TestReceipts(t *testing.T) {
 		"covered": {in: []domain.Inbound{plain}, gone: true, end: func(b *bundle, run *domain.Run) error {
 			return b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Covered: []string{uuid(2)}})
 		}},
-		"withdrawn": {in: []domain.Inbound{plain}, gone: true, end: func(b *bundle, _ *domain.Run) error { return b.Withdraw(b.ctx, "telegram:anna", 2, whatever) }},
+		"withdrawn": {in: []domain.Inbound{plain}, gone: true, end: func(b *bundle, _ *domain.Run) error { return b.Withdraw(b.ctx, "telegram:anna", 2, nil) }},
 		"deleted": {in: []domain.Inbound{plain}, gone: true, end: func(b *bundle, _ *domain.Run) error {
 			_, err := b.WithdrawMessage(b.ctx, "telegram", "anna", "2", 0)
 			return err
@@ -555,24 +537,24 @@ func TestReceipts(t *testing.T) {
 			_, err := b.Accept(b.ctx, queued(3, domain.Queueing{Mode: domain.Queue, Cap: 1, Drop: domain.DropOld}))
 			return err
 		}},
-		"not to be steered into the run":   {in: []domain.Inbound{with(waits(2, steering), func(in *domain.Inbound) { in.Message.Authority = chat.Owner })}},
-		"of another thread":                {in: []domain.Inbound{with(waits(2, steering), func(in *domain.Inbound) { in.Message.Thread = "t" })}},
-		"with directives":                  {in: []domain.Inbound{with(waits(2, steering), func(in *domain.Inbound) { in.Message.Overrides.Effort = "high" })}},
-		"of a new conversation":            {in: []domain.Inbound{with(waits(2, steering), func(in *domain.Inbound) { in.Message.Fresh = true })}},
-		"behind one that is not told":      {in: []domain.Inbound{inbound("anna", 2), waits(3, steering)}},
-		"that interrupts nothing":          {in: []domain.Inbound{with(queued(2, steering), func(in *domain.Inbound) { in.Message.Authority = chat.Owner }), waits(3, domain.Queueing{Mode: domain.Interrupt})}},
-		"it is to be steered into the run": {in: []domain.Inbound{waits(2, steering)}, none: true},
-		"so is the one before":             {in: []domain.Inbound{queued(2, steering), waits(3, steering)}, none: true},
-		"it ends the run":                  {in: []domain.Inbound{waits(2, domain.Queueing{Mode: domain.Interrupt})}, none: true},
-		"not taken":                        {in: []domain.Inbound{inbound("anna", 2), waits(3, domain.Queueing{Cap: 1, Drop: domain.DropNew})}, none: true},
-		"behind its burst":                 {in: []domain.Inbound{bursting(2), burst(3)}, end: func(*bundle, *domain.Run) error { return nil }},
+		"not to be steered into the run":   {in: []domain.Inbound{with(queued(2, steering), func(in *domain.Inbound) { in.Message.Authority = chat.Owner })}},
+		"of another thread":                {in: []domain.Inbound{with(queued(2, steering), func(in *domain.Inbound) { in.Message.Thread = "t" })}},
+		"with directives":                  {in: []domain.Inbound{with(queued(2, steering), func(in *domain.Inbound) { in.Message.Overrides.Effort = "high" })}},
+		"of a new conversation":            {in: []domain.Inbound{with(queued(2, steering), func(in *domain.Inbound) { in.Message.Fresh = true })}},
+		"behind one that is not told":      {in: []domain.Inbound{inbound("anna", 2), queued(3, steering)}},
+		"that interrupts nothing":          {in: []domain.Inbound{with(queued(2, steering), func(in *domain.Inbound) { in.Message.Authority = chat.Owner }), queued(3, domain.Queueing{Mode: domain.Interrupt})}},
+		"it is to be steered into the run": {in: []domain.Inbound{queued(2, steering)}, none: true},
+		"so is the one before":             {in: []domain.Inbound{queued(2, steering), queued(3, steering)}, none: true},
+		"it ends the run":                  {in: []domain.Inbound{queued(2, domain.Queueing{Mode: domain.Interrupt})}, none: true},
+		"not taken":                        {in: []domain.Inbound{inbound("anna", 2), queued(3, domain.Queueing{Cap: 1, Drop: domain.DropNew})}, none: true},
+		"behind its burst":                 {in: []domain.Inbound{bursting(2), bursting(3)}, end: func(*bundle, *domain.Run) error { return nil }},
 		"it waits for no one": {none: true, end: func(b *bundle, run *domain.Run) error {
 			if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone}); err != nil {
 				return err
 			}
 			_, err := b.Accept(b.ctx, bursting(2))
 			if err == nil {
-				_, err = b.Accept(b.ctx, burst(3))
+				_, err = b.Accept(b.ctx, bursting(3))
 			}
 			return err
 		}},
@@ -581,7 +563,10 @@ func TestReceipts(t *testing.T) {
 			t.Run(name+", "+when, func(t *testing.T) {
 				t.Parallel()
 				b, run := busy(t)
-				for _, in := range test.in {
+				for i, in := range test.in {
+					if i == len(test.in)-1 {
+						b.receipt = aReceipt
+					}
 					b.accept(t, in)
 				}
 				var texts []string
@@ -610,6 +595,9 @@ func TestReceipts(t *testing.T) {
 
 // What cannot be steered into the running turn for that turn's sake waits visibly, too.
 // Behaviour: receipt.
+// aReceipt is the receipt of any message.
+func aReceipt(domain.Acceptance) domain.OutboxItem { return item("anna", "r") }
+
 func TestReceiptsOfMessagesThatCannotBeSteered(t *testing.T) {
 	t.Parallel()
 	reset := inbound("anna", 9)
@@ -639,7 +627,7 @@ func TestReceiptsOfMessagesThatCannotBeSteered(t *testing.T) {
 				b.accept(t, in)
 			}
 			in := steered(3)
-			in.Receipt = func(domain.Acceptance) domain.OutboxItem { return item("anna", "r") }
+			b.receipt = aReceipt
 			b.accept(t, in)
 			want(t, "in the chat", test.want, b.texts(t))
 		})
@@ -652,7 +640,7 @@ func TestReceiptsOfMessagesThatCannotBeSteered(t *testing.T) {
 		}
 		in := steered(3)
 		in.Message.Authority = chat.Owner
-		in.Receipt = func(domain.Acceptance) domain.OutboxItem { return item("anna", "r") }
+		b.receipt = aReceipt
 		b.accept(t, in)
 		want(t, "in the chat", []string(nil), b.texts(t))
 	})

@@ -15,22 +15,36 @@ import (
 // takenBack is the reason of messages that their writers withdrew.
 const takenBack = "taken back before it ran"
 
-// receipt posts the message that shows that a new message waits, and returns its item; 0: none.
-func receipt(t *engine.Tx, in domain.Inbound, e encoded, p place, accepted domain.Acceptance) (int64, error) {
-	if in.Receipt == nil || !p.behind {
-		return 0, nil
+// behind reports whether a new message waits behind others, and will not be steered into the running turn.
+func behind(t *engine.Tx, in domain.Inbound, e encoded, p place) (bool, error) {
+	if in.Lane != domain.TurnLane || !p.behind || !in.Queue.Steers() {
+		return in.Lane == domain.TurnLane && p.behind, nil
 	}
-	if in.Queue.Steers() {
-		if waits, err := outlasts(t, in, e); err != nil || !waits {
-			return 0, err
+	return outlasts(t, in, e)
+}
+
+// PostReceipt posts the item that shows that a message waits in a session's turn lane, unless it no longer does, or has one. The
+// message is named by the Seq of its acceptance. The item is kept, and its message is deleted when the other no longer waits.
+func (s *Store) PostReceipt(ctx context.Context, session string, seq int64, receipt domain.OutboxItem) error {
+	receipt.Kept = true
+	items := []domain.OutboxItem{receipt}
+	if err := checkItems(items); err != nil {
+		return fmt.Errorf("post receipt: %w", err)
+	}
+	return engine.Change(ctx, s.db, "post receipt", func(t *engine.Tx) error {
+		var at int64
+		err := t.Row(`SELECT seq FROM inbox WHERE session = ?1 AND lane = 'turn' AND COALESCE(ticket, seq) = ?2 AND receipt = 0
+				AND batch IS NULL AND joined_run IS NULL`, []any{session, seq}, &at)
+		if err != nil {
+			return engine.NoRows(err)
 		}
-	}
-	item := in.Receipt(accepted)
-	item.Kept = true
-	if err := checkItems([]domain.OutboxItem{item}); err != nil {
-		return 0, err
-	}
-	return post(t, 0, []domain.OutboxItem{item})
+		item, err := post(t, 0, items)
+		if err != nil {
+			return err
+		}
+		_, err = t.Exec(`UPDATE inbox SET receipt = ?3 WHERE session = ?1 AND lane = 'turn' AND seq = ?2`, session, at, item)
+		return err
+	})
 }
 
 // outlasts reports whether a new message for steering will not be steered into the session's running turn: the two may
@@ -76,12 +90,12 @@ func (s *Store) WaitingMessages(ctx context.Context, session string, limit int) 
 	return list, nil
 }
 
-// Withdraw drops a message that waits in a session's turn lane, as if its run was cancelled, if may permits it. It is
+// Withdraw drops a message that waits in a session's turn lane, as if its run was cancelled. It is
 // named by the Seq of its acceptance. With one that waits for another try, the others of its run are dropped, too. The
-// error is [domain.ErrNotFound] for a message that is answered or that a turn has, and [domain.ErrNotYours] if one of them
-// may not be dropped.
-func (s *Store) Withdraw(ctx context.Context, session string, seq int64, may func(domain.Message) bool) error {
-	return engine.Change(ctx, s.db, "withdraw", func(t *engine.Tx) error { return withdrawWaiting(t, session, seq, may) })
+// error is [domain.ErrNotFound] for a message that is answered or that a turn has, and [domain.ErrNotYours] if somebody other than
+// the author wrote one of them; nil: whoever wrote them.
+func (s *Store) Withdraw(ctx context.Context, session string, seq int64, author *domain.Author) error {
+	return engine.Change(ctx, s.db, "withdraw", func(t *engine.Tx) error { return withdrawWaiting(t, session, seq, author) })
 }
 
 // WithdrawEvent drops the message of an event as [Store.Withdraw] does, whoever wrote it.
@@ -94,14 +108,14 @@ func (s *Store) WithdrawEvent(ctx context.Context, session, channel string, id c
 			err = domain.ErrNotFound
 		}
 		if err == nil {
-			err = withdrawWaiting(t, session, seq, func(domain.Message) bool { return true })
+			err = withdrawWaiting(t, session, seq, nil)
 		}
 		return err
 	})
 }
 
-// withdrawWaiting drops an unclaimed message, and the rest of its batch, if may permits it for each of them.
-func withdrawWaiting(t *engine.Tx, session string, seq int64, may func(domain.Message) bool) error {
+// withdrawWaiting drops an unclaimed message, and the rest of its batch, if the author wrote all of them, or is nil.
+func withdrawWaiting(t *engine.Tx, session string, seq int64, author *domain.Author) error {
 	gone, err := remove(t, `DELETE FROM inbox WHERE session = ?1 AND lane = 'turn' AND `+unclaimed+` AND (COALESCE(ticket, seq) = ?2
 			OR batch = (SELECT batch FROM inbox WHERE session = ?1 AND lane = 'turn' AND COALESCE(ticket, seq) = ?2))
 		RETURNING `+removedColumns, session, seq)
@@ -112,7 +126,7 @@ func withdrawWaiting(t *engine.Tx, session string, seq int64, may func(domain.Me
 		return err
 	}
 	for _, r := range gone {
-		if m, _ := r.decode(); !may(m) { // an unreadable one has no owner
+		if m, _ := r.decode(); author != nil && !m.By(*author) { // an unreadable one has no author
 			return domain.ErrNotYours
 		}
 	}

@@ -127,13 +127,20 @@ type Inbound struct {
 	Choice *AgentChoice
 	// Hint is a note for the next turn if the event ends a running one; nil: none.
 	Hint *Note
-	// Receipt creates the item that shows that the message waits, if it waits in the turn lane behind messages of other
-	// bursts and cannot be steered into the running turn. The item is kept, and its message is deleted when the message no
-	// longer waits. Receipt may be called twice; nil: no receipt.
-	Receipt func(Acceptance) OutboxItem
 	// Reacts is set if the message, which has an id and waits in the turn lane, shows the progress of its answer: the store
 	// lists it in Reactions.
 	Reacts bool
+}
+
+// Author is who wrote a message in a channel.
+type Author struct {
+	Channel string
+	ID      chat.UserID
+}
+
+// By reports whether a person wrote the message: not the host, nor a plugin, in their name.
+func (m Message) By(a Author) bool {
+	return m.Origin == "" && m.Sender.ID != "" && m.Sender.ID == a.ID && m.Channel == a.Channel
 }
 
 // AgentChoice is the agent that people choose for a conversation.
@@ -148,6 +155,9 @@ type Acceptance struct {
 	Seq       int64  // zero: the event was dropped because too many wait
 	Waiting   int    // messages before it in the lane, including the running one
 	Running   bool   // whether a run holds the lane
+	// Behind is set for a message that waits in the turn lane behind messages of other bursts, and cannot be steered into the
+	// running turn.
+	Behind bool
 	Replaced  string // the claude session that was ended by a reset or by expiry
 	// Superseded is the run that lost the lane to the event and must end; zero: none.
 	Superseded int64

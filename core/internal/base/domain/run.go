@@ -169,9 +169,8 @@ type Completion struct {
 	Notes []Note
 	// From informs another session of what Items send to its chat.
 	From Elsewhere
-	// Undelivered creates items, to be sent before Items, about the session's items that were given up and that no one was
-	// notified of yet. It may be called twice. If it returns none, or is nil, they are reported another time.
-	Undelivered func([]DeadLetter) []OutboxItem
+	// Reported are the ids of dead letters of the session that Items report.
+	Reported []int64
 	// Then is a message that goes before all waiting ones. It is dropped if the session was reset meanwhile.
 	Then *Inbound
 }

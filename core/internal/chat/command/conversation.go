@@ -111,20 +111,17 @@ func (d hostCommands) next(ctx context.Context, call Call) (string, error) {
 
 // withdraw removes a waiting message. People who may not use commands may withdraw their own.
 func (d hostCommands) withdraw(ctx context.Context, call Call) (string, error) {
+	author := &domain.Author{Channel: call.Caller.Address.Channel, ID: call.Caller.Sender.ID}
+	if call.Caller.Authority >= chat.Authorised {
+		author = nil
+	}
 	said, err := d.waiting(ctx, call, func(ctx context.Context, session string, seq int64) error {
-		return d.store.Withdraw(ctx, session, seq, func(m domain.Message) bool {
-			return call.Caller.Authority >= chat.Authorised || wrote(call.Caller, m)
-		})
+		return d.store.Withdraw(ctx, session, seq, author)
 	}, wording.MessageWithdrawn)
 	if errors.Is(err, domain.ErrNotYours) {
 		return wording.MessageNotYours, nil
 	}
 	return said, err
-}
-
-// wrote reports whether the caller wrote a message.
-func wrote(c chat.Caller, m domain.Message) bool {
-	return m.Origin == "" && m.Sender.ID != "" && m.Sender.ID == c.Sender.ID && m.Channel == c.Address.Channel
 }
 
 // waiting acts on a waiting message, given by its number in the session.

@@ -29,6 +29,9 @@ func (in *Inbox) accept(ctx context.Context, a arrival, d destination) (outcome 
 	if err == nil && outcome.Verdict == chat.Accepted && d.expects() {
 		in.options.Early.Expect(a.key, d.inbound.Message)
 	}
+	if err == nil && outcome.behind {
+		in.receipt(ctx, d.inbound.Message, outcome)
+	}
 	body, said := a.event.Body.(chat.Message)
 	if err != nil || outcome.Verdict != chat.Accepted || !said {
 		return outcome, err
@@ -71,7 +74,7 @@ func (in *Inbox) acknowledge(ctx context.Context, a arrival, outcome Outcome) {
 	if a.settings.Reply.Typing == "instant" && in.conversations.Limits(caller.Address.Channel, caller.Kind).TypingTTL > 0 {
 		in.options.Chats.Typing(caller.Address)
 	}
-	if outcome.behind {
+	if outcome.running {
 		in.stillOpen(ctx, caller)
 	}
 }

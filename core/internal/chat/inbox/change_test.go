@@ -273,16 +273,19 @@ func TestDeletions(t *testing.T) {
 func TestReceipt(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []domain.Mode{domain.Followup, domain.Queue, domain.Collect, domain.Steer, domain.SteerBacklog, domain.Interrupt} {
-		j := &journal{chosen: map[string]domain.Overrides{"tg:owner": {Queue: domain.QueueOverrides{Mode: mode}}}}
+		j := &journal{
+			chosen: map[string]domain.Overrides{"tg:owner": {Queue: domain.QueueOverrides{Mode: mode}}},
+			answer: domain.Acceptance{Behind: true},
+		}
 		submit(t, j, settings, says("owner", "hi"))
-		if got := j.accepted[0].Receipt; got == nil || got(domain.Acceptance{Seq: 7}).Buttons[0][1].Data != "/withdraw 7" {
-			t.Errorf("%s: none, or another message's", mode)
+		if len(j.receipts) != 1 || j.receipts[0].Buttons[0][1].Data != "/withdraw 1" {
+			t.Errorf("%s: the receipts are %+v", mode, j.receipts)
 		}
 	}
 	j := &journal{}
-	submit(t, j, settings, says("owner", "/status"))
-	if j.accepted[0].Receipt != nil {
-		t.Error("a command does not wait")
+	submit(t, j, settings, says("owner", "hi"))
+	if len(j.receipts) != 0 {
+		t.Error("a message that does not wait has a receipt")
 	}
 }
 

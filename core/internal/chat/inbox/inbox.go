@@ -63,7 +63,8 @@ type Outcome struct {
 	Session string // accepted or a duplicate: the session key
 	Waiting int    // accepted: messages before it in its lane
 	Number  int64  // accepted: by which it is named while it waits
-	behind  bool   // accepted: a turn runs before it
+	running bool   // accepted: a turn runs before it
+	behind  bool   // accepted: it waits for others, and is not steered into what runs
 }
 
 // Submit accepts a channel's event. After an error the host does not have the event.

@@ -44,6 +44,7 @@ var now = time.Date(2026, 3, 15, 14, 30, 0, 0, time.UTC)
 type journal struct {
 	agents   map[string]string // chosen, by conversation
 	accepted []domain.Inbound
+	receipts []domain.OutboxItem
 	paired   []domain.Pairing
 	allowed  []chat.UserID
 	retired  []string
@@ -200,6 +201,11 @@ func (j *journal) Accept(_ context.Context, in domain.Inbound) (domain.Acceptanc
 		accepted.Replaced = "old"
 	}
 	return accepted, nil
+}
+
+func (j *journal) PostReceipt(_ context.Context, _ string, _ int64, receipt domain.OutboxItem) error {
+	j.receipts = append(j.receipts, receipt)
+	return nil
 }
 
 func (j *journal) Allowed(_ context.Context, _ string, users ...chat.UserID) (bool, error) {

@@ -26,6 +26,8 @@ const (
 // Store is what the inbox needs of package store.
 type Store interface {
 	Accept(ctx context.Context, in domain.Inbound) (domain.Acceptance, error)
+	// PostReceipt posts the item that shows that a message waits, as long as it does.
+	PostReceipt(ctx context.Context, session string, seq int64, receipt domain.OutboxItem) error
 	// Linger has the messages of an author that wait for more wait until a new time.
 	Linger(ctx context.Context, session, by string, until time.Time) error
 	// Recent returns the sessions whose turns began last, since a time.
@@ -111,7 +113,7 @@ func (in *Intake) put(ctx context.Context, inbound domain.Inbound) (Outcome, err
 	}
 	return Outcome{
 		Verdict: chat.Accepted, Session: inbound.Session, Waiting: accepted.Waiting, Number: accepted.Seq,
-		behind: accepted.Running,
+		running: accepted.Running, behind: accepted.Behind,
 	}, nil
 }
 

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -9,35 +10,26 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// receipt returns what makes the message with buttons that shows that a message waits; nil: none is shown. The step that
-// accepts the message calls it, if the message has to wait.
-func (in *Inbox) receipt(m domain.Message) func(domain.Acceptance) domain.OutboxItem {
+// receipt posts the message with buttons that shows that a message waits, if the config and the network allow it.
+func (in *Inbox) receipt(ctx context.Context, m domain.Message, outcome Outcome) {
 	limits := in.conversations.Limits(m.Channel, m.Chat.Kind)
-	next := m.Authority >= chat.Authorised // people who may not use commands may only withdraw their own messages
-	columns := 1
-	if next {
-		columns = 2
+	row := []chat.Button{{Label: wording.WaitingCancel, Data: fmt.Sprint("/withdraw ", outcome.Number)}}
+	if m.Authority >= chat.Authorised { // people who may not use commands may only withdraw their own messages
+		row = slices.Insert(row, 0, chat.Button{Label: wording.WaitingNext, Data: fmt.Sprint("/next ", outcome.Number)})
 	}
-	if !in.conversations.Settings(m.Channel).Queue.Receipt || limits.Buttons.Rows < 1 || limits.Buttons.Columns < columns ||
-		m.Origin != "" {
-		return nil
+	if !in.conversations.Settings(m.Channel).Queue.Receipt || limits.Buttons.Rows < 1 || limits.Buttons.Columns < len(row) || m.Origin != "" {
+		return
 	}
-	return func(a domain.Acceptance) domain.OutboxItem {
-		before := 0
-		if a.Waiting > 1 {
-			before = a.Waiting
-		}
-		var replyTo chat.MessageID
-		if limits.Replies {
-			replyTo = m.ID
-		}
-		row := []chat.Button{{Label: wording.WaitingCancel, Data: fmt.Sprint("/withdraw ", a.Seq)}}
-		if next {
-			row = slices.Insert(row, 0, chat.Button{Label: wording.WaitingNext, Data: fmt.Sprint("/next ", a.Seq)})
-		}
-		return domain.OutboxItem{
-			To: m.Address(), Text: wording.WaitingMessage(before), ReplyTo: replyTo, Silent: true,
-			Buttons: [][]chat.Button{row},
-		}
+	receipt := domain.OutboxItem{To: m.Address(), Silent: true, Buttons: [][]chat.Button{row}}
+	before := 0
+	if outcome.Waiting > 1 {
+		before = outcome.Waiting
+	}
+	receipt.Text = wording.WaitingMessage(before)
+	if limits.Replies {
+		receipt.ReplyTo = m.ID
+	}
+	if err := in.store.PostReceipt(ctx, outcome.Session, outcome.Number, receipt); err != nil {
+		in.log.Warn("a chat is not shown that its message waits", "session", outcome.Session, "error", err)
 	}
 }

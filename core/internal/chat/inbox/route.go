@@ -208,7 +208,6 @@ func (in *Inbox) turn(a arrival) domain.Inbound {
 	inbound.Reacts = a.settings.Reply.AckReaction == config.AckStatus && m.ID != ""
 	inbound.Hint = &domain.Note{Kind: domain.NoteHint, At: now, Text: domain.HintStopped}
 	inbound.Expiry = expiry(a.settings.Session, a.name.Type(), now, in.options.Zone)
-	inbound.Receipt = in.receipt(m)
 	if m.Origin == "" && m.Pressed == nil {
 		inbound.Burst = in.options.Debounce.Message(a.settings.Inbound, a.key, m, in.turns.Busy(a.key), now)
 	}

@@ -82,7 +82,7 @@ func TestHowAMessageWaits(t *testing.T) {
 			if got.Lane == domain.TurnLane && (got.Hint == nil || got.Hint.Text != domain.HintStopped) {
 				t.Errorf("the hint is %+v", got.Hint)
 			}
-			ignored := cmpopts.IgnoreFields(domain.Inbound{}, "EventID", "Session", "Lane", "Message", "MaxWaiting", "Hint", "Receipt")
+			ignored := cmpopts.IgnoreFields(domain.Inbound{}, "EventID", "Session", "Lane", "Message", "MaxWaiting", "Hint")
 			if diff := cmp.Diff(test.want, got, ignored); diff != "" {
 				t.Error(diff)
 			}

@@ -152,11 +152,12 @@ func (h *Handler) notice(run *conversation.Run, text string) []domain.OutboxItem
 
 // complete ends the run. The message has been answered, so the end of its context no longer counts.
 func (h *Handler) complete(ctx context.Context, run *conversation.Run, c domain.Completion) error {
-	if slices.ContainsFunc(c.Items, domain.OutboxItem.HasContent) {
-		c.Undelivered = func(dead []domain.DeadLetter) []domain.OutboxItem { return lost(run, dead) }
-	}
 	_, completing := trace.Start(ctx, "complete", "outcome", string(c.State))
-	err := h.options.Store.Complete(context.WithoutCancel(ctx), run.ID, c)
+	storing := context.WithoutCancel(ctx)
+	err := h.report(storing, run, &c)
+	if err == nil {
+		err = h.options.Store.Complete(storing, run.ID, c)
+	}
 	completing.End(err)
 	if err != nil {
 		if errors.Is(err, domain.ErrFenced) && c.Turn != nil {
@@ -195,11 +196,26 @@ func (h *Handler) spent(ctx context.Context, run *conversation.Run, f *domain.Tu
 	}
 }
 
-// lost makes items that tell a run's chat which of the session's earlier answers did not arrive.
-func lost(run *conversation.Run, dead []domain.DeadLetter) []domain.OutboxItem {
+// report puts a notice about what the session was not sent, and does not know of yet, before an answer.
+func (h *Handler) report(ctx context.Context, run *conversation.Run, c *domain.Completion) error {
+	if !slices.ContainsFunc(c.Items, domain.OutboxItem.HasContent) {
+		return nil
+	}
+	dead, err := h.options.Store.Unreported(ctx, run.Session.Key)
+	if err != nil || len(dead) == 0 {
+		return err
+	}
 	texts := make([]string, len(dead))
 	for i, d := range dead {
 		texts[i] = d.Text
 	}
-	return run.Notice(undelivered(texts))
+	notice := run.Notice(undelivered(texts))
+	if len(notice) == 0 {
+		return nil
+	}
+	for _, d := range dead {
+		c.Reported = append(c.Reported, d.ID)
+	}
+	c.Items = append(notice, c.Items...)
+	return nil
 }

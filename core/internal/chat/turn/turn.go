@@ -58,6 +58,7 @@ type Store interface {
 	BeginAs(ctx context.Context, run int64, claude string) error
 	ReplaceSession(ctx context.Context, run int64, notice ...domain.OutboxItem) (domain.Session, error)
 	Join(ctx context.Context, run int64) ([]domain.Queued, error)
+	Unreported(ctx context.Context, session string) ([]domain.DeadLetter, error)
 	Complete(ctx context.Context, run int64, c domain.Completion) error
 	RecordUsage(ctx context.Context, session, claudeSession string, f domain.TurnFigures) error
 	Post(ctx context.Context, key domain.Key, items ...domain.OutboxItem) (int64, error)
