@@ -13,7 +13,7 @@ import (
 func (s *Store) AllowedUsers(ctx context.Context) ([]domain.AllowedUser, error) {
 	var list []domain.AllowedUser
 	err := s.db.View(ctx).Each(`SELECT channel, user_id, allowed_at FROM allowed ORDER BY channel, user_id LIMIT ?1 + 0`,
-		[]any{overviewRows}, func(rows engine.Rows) error {
+		[]any{engine.MaxRows}, func(rows engine.Rows) error {
 			var u domain.AllowedUser
 			var at int64
 			if err := rows.Scan(&u.Channel, &u.User, &at); err != nil {

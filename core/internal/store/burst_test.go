@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -178,7 +177,7 @@ func TestBurstStaysTogether(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", how, diff)
 		}
 		for i, m := range append([]domain.Queued{next.Head}, next.More...) {
-			uuid := store.MessageUUID("telegram", inbound("anna", i+1).EventID)
+			uuid := domain.MessageUUID("telegram", inbound("anna", i+1).EventID)
 			if m.Burst != 1 || m.Attempts != attempts || m.ClaudeSession != run.Session.ClaudeSession || m.UUID != uuid {
 				t.Errorf("%s: %+v", how, m)
 			}

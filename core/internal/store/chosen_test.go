@@ -8,6 +8,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/store/engine"
+	"github.com/clawhost/clawhost/core/internal/store/sessions"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -56,7 +57,7 @@ func TestOverridesAreThoseOfTheDatabase(t *testing.T) {
 	same("with a message", domain.Overrides{Send: "deny", Model: "opus"})
 	refused := errors.New("refused")
 	if err := engine.Change(ctx, s.db, "refused", func(t *engine.Tx) error {
-		return errors.Join(configure(t, "s", func(o *domain.Overrides) { o.Send = "allow" }), refused)
+		return errors.Join(sessions.Configure(t, "s", func(o *domain.Overrides) { o.Send = "allow" }), refused)
 	}); !errors.Is(err, refused) {
 		t.Fatal(err)
 	}

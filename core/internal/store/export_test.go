@@ -6,6 +6,8 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/store/engine"
+	"github.com/clawhost/clawhost/core/internal/store/questions"
+	"github.com/clawhost/clawhost/core/internal/store/sessions"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -13,10 +15,10 @@ import (
 // false when there is no such session.
 func (s *Store) ResetSession(ctx context.Context, key string) (domain.Session, bool, error) {
 	session, err := engine.Do(ctx, s.db, "reset session", func(t *engine.Tx) (domain.Session, error) {
-		if _, _, err := beginClaudeSession(t, key); err != nil {
+		if _, _, err := sessions.Begin(t, key); err != nil {
 			return domain.Session{}, err
 		}
-		return findSession(t, key)
+		return sessions.Find(t, key)
 	})
 	if errors.Is(err, domain.ErrNotFound) {
 		return domain.Session{}, false, nil
@@ -26,10 +28,10 @@ func (s *Store) ResetSession(ctx context.Context, key string) (domain.Session, b
 
 // AppendTranscript adds entries to a session's history, as the steps do that have something said in it.
 func (s *Store) AppendTranscript(ctx context.Context, session string, entries []chat.TranscriptEntry) error {
-	return engine.Change(ctx, s.db, "append transcript", func(t *engine.Tx) error { return appendTranscript(t, session, nil, entries) })
+	return engine.Change(ctx, s.db, "append transcript", func(t *engine.Tx) error { return sessions.AppendTranscript(t, session, nil, entries) })
 }
 
 // Grant keeps grants without a question.
 func (s *Store) Grant(ctx context.Context, grants ...domain.Grant) error {
-	return engine.Change(ctx, s.db, "grant", func(t *engine.Tx) error { return grant(t, grants) })
+	return engine.Change(ctx, s.db, "grant", func(t *engine.Tx) error { return questions.Grant(t, grants) })
 }

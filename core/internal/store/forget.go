@@ -12,6 +12,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/store/engine"
+	"github.com/clawhost/clawhost/core/internal/store/sessions"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -108,7 +109,7 @@ func (f *forgetting) whole() error {
 				return err
 			}
 			f.chats = append(f.chats, place)
-			for _, id := range decodePeer(ids) {
+			for _, id := range sessions.DecodePeer(ids) {
 				if other := (PersonUser{u.Channel, id}); !slices.Contains(f.person.Users, other) {
 					f.person.Users = append(f.person.Users, other)
 				}

@@ -7,14 +7,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
 // steered is the nth message of anna, to be steered into the running turn.
 func steered(n int) domain.Inbound { return queued(n, domain.Queueing{Mode: domain.Steer}) }
 
-func uuid(n int) string { return store.MessageUUID("telegram", inbound("anna", n).EventID) }
+func uuid(n int) string { return domain.MessageUUID("telegram", inbound("anna", n).EventID) }
 
 // join joins what waits and returns their seqs.
 func (b *bundle) join(t *testing.T, run *domain.Run) (list []int64) {

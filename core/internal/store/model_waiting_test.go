@@ -10,7 +10,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -182,7 +181,7 @@ func (m *model) unread(t *rapid.T, l *modelLane, o modelMessage) (domain.Standin
 }
 
 func (m modelMessage) uuid() string {
-	return store.MessageUUID("c", cmp.Or(m.Message.Edition, m.EventID))
+	return domain.MessageUUID("c", cmp.Or(m.Message.Edition, m.EventID))
 }
 
 func (m *model) amend(t *rapid.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/delivery"
 	"github.com/clawhost/clawhost/core/internal/store/engine"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -42,7 +43,7 @@ func neededMedia(from engine.Querier) (map[string][]chat.Media, error) {
 			return err
 		}
 		var p domain.OutboxItem
-		decodeRest(&p, rest)
+		delivery.DecodeRest(&p, rest)
 		needed[channel] = append(needed[channel], p.Media...)
 		return nil
 	})

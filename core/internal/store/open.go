@@ -9,8 +9,13 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/metrics"
+	"github.com/clawhost/clawhost/core/internal/store/delivery"
 	"github.com/clawhost/clawhost/core/internal/store/engine"
 	"github.com/clawhost/clawhost/core/internal/store/migrations"
+	"github.com/clawhost/clawhost/core/internal/store/plugindata"
+	"github.com/clawhost/clawhost/core/internal/store/questions"
+	"github.com/clawhost/clawhost/core/internal/store/queue"
+	"github.com/clawhost/clawhost/core/internal/store/sessions"
 	"github.com/clawhost/clawhost/core/internal/store/sqlite"
 )
 
@@ -23,19 +28,30 @@ type Options struct {
 	Metrics *metrics.Metrics // count the transactions; nil: nothing does
 }
 
+// The parts of the store. Each has the steps of one subject.
+type (
+	conversations = sessions.Store
+	outbox        = delivery.Store
+	lanes         = queue.Store
+	asked         = questions.Store
+	kept          = plugindata.Store
+)
+
 // Store is the database of one host. Its methods are safe for concurrent use.
 //
 // A step that writes is on disk when its method returns nil. If a step's context ends before the step has begun, it is
 // not done and the context's error is returned; a step that has begun is completed and reported. After an error that is
 // neither of this package nor of a context, it is unknown whether the step was done.
 type Store struct {
-	db    engine.Engine
-	dir   string      // has the database
-	id    string      // the prefix of idempotency keys
-	host  domain.Host // this process
-	moves moves
+	*conversations
+	*outbox
+	*lanes
+	*asked
+	*kept
 
-	reactions, transcript <-chan struct{}
+	db   engine.Engine
+	dir  string      // has the database
+	host domain.Host // this process
 }
 
 // Open opens the database at path and migrates its schema. It creates a missing file and its folder, the folder with
@@ -68,17 +84,14 @@ func open(ctx context.Context, path string, opts Options) (_ *Store, err error) 
 			err = errors.Join(err, s.db.Close())
 		}
 	}()
-	first := s.db.View(ctx)
-	if err := first.Row("SELECT id FROM store", nil, &s.id); err != nil {
+	var id string // the prefix of idempotency keys
+	if err := s.db.View(ctx).Row("SELECT id FROM store", nil, &id); err != nil {
 		return nil, fmt.Errorf("read the database's id: %w", err)
 	}
-	moved, err := moved(first)
-	if err != nil {
-		return nil, fmt.Errorf("read which chats have moved: %w", err)
+	if s.outbox, err = delivery.New(ctx, s.db, id); err != nil {
+		return nil, err
 	}
-	s.moves.set(moved)
-	s.reactions, _ = s.db.Watch(reactionsChanged)
-	s.transcript, _ = s.db.Watch(transcriptGrew)
+	s.conversations, s.lanes, s.asked, s.kept = sessions.New(s.db), queue.New(s.db), questions.New(s.db), plugindata.New(s.db)
 	return s, nil
 }
 

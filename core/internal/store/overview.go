@@ -9,9 +9,6 @@ import (
 	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
-// overviewRows bounds the rows of an overview.
-const overviewRows = 1000
-
 // Lanes returns the lanes with work, running ones first, then in the order in which they become ready; at most 1000.
 func (s *Store) Lanes(ctx context.Context) ([]domain.LaneStatus, error) {
 	var lanes []domain.LaneStatus
@@ -20,7 +17,7 @@ func (s *Store) Lanes(ctx context.Context) ([]domain.LaneStatus, error) {
 			UNION ALL SELECT session, lane, queued, held, 0, ready_at FROM lanes WHERE ready_at IS NOT NULL) AS l
 		LEFT JOIN inbox i ON i.session = l.session AND i.lane = l.lane
 			AND i.seq = (SELECT MIN(seq) FROM inbox h WHERE h.session = l.session AND h.lane = l.lane)
-		ORDER BY l.running DESC, l.rank, l.session LIMIT ?1 + 0`, []any{overviewRows}, func(rows engine.Rows) error {
+		ORDER BY l.running DESC, l.rank, l.session LIMIT ?1 + 0`, []any{engine.MaxRows}, func(rows engine.Rows) error {
 		var l domain.LaneStatus
 		var since int64
 		if err := rows.Scan(&l.Session, &l.Lane, &l.Waiting, &l.Running, &since, &l.Attempts); err != nil {
@@ -58,7 +55,7 @@ func (s *Store) Destinations(ctx context.Context) ([]domain.DestinationStatus, e
 	err := s.db.View(ctx).Each(`SELECT l.channel, l.chat, l.thread, l.pending, COALESCE(l.next_at, 0), COALESCE(o.attempts, 0), l.last_error
 		FROM out_lanes l LEFT JOIN outbox o
 			ON o.id = (SELECT MIN(id) FROM outbox h WHERE h.channel = l.channel AND h.chat = l.chat AND h.thread = l.thread)
-		ORDER BY l.channel, l.chat, l.thread LIMIT ?1 + 0`, []any{overviewRows}, func(rows engine.Rows) error {
+		ORDER BY l.channel, l.chat, l.thread LIMIT ?1 + 0`, []any{engine.MaxRows}, func(rows engine.Rows) error {
 		var d domain.DestinationStatus
 		var nextAt int64
 		if err := rows.Scan(&d.To.Channel, &d.To.Chat, &d.To.Thread, &d.Pending, &nextAt, &d.Attempts, &d.LastError); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/delivery"
 	"github.com/clawhost/clawhost/core/internal/store/engine"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -20,7 +21,7 @@ func (s *Store) RequestPairing(
 	if p.Channel == "" || p.User == "" || p.Code == "" {
 		return false, errors.New("request pairing: channel, user and code must be set")
 	}
-	if err := checkItems([]domain.OutboxItem{prompt}); err != nil {
+	if err := delivery.Check([]domain.OutboxItem{prompt}); err != nil {
 		return false, fmt.Errorf("request pairing: %w", err)
 	}
 	return engine.Do(ctx, s.db, "request pairing", func(t *engine.Tx) (bool, error) {
@@ -49,7 +50,7 @@ func (s *Store) RequestPairing(
 		if err != nil {
 			return false, err
 		}
-		_, err = post(t, 0, []domain.OutboxItem{prompt})
+		_, err = delivery.Post(t, 0, []domain.OutboxItem{prompt})
 		return true, err
 	})
 }
@@ -92,10 +93,10 @@ func (s *Store) ApprovePairing(
 			return domain.Pairing{}, err
 		}
 		item := notice(p)
-		if err := checkItems([]domain.OutboxItem{item}); err != nil {
+		if err := delivery.Check([]domain.OutboxItem{item}); err != nil {
 			return domain.Pairing{}, err
 		}
-		_, err = post(t, 0, []domain.OutboxItem{item})
+		_, err = delivery.Post(t, 0, []domain.OutboxItem{item})
 		return p, err
 	})
 }

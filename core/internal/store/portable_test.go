@@ -14,15 +14,19 @@ import (
 // JSON of a row, or into several values that are packed in one.
 func TestNoQueryLooksIntoAText(t *testing.T) {
 	t.Parallel()
-	paths, err := filepath.Glob("*.go")
+	here, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	below, err := filepath.Glob("*/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	pattern := regexp.MustCompile(`\b(LIKE|ILIKE|GLOB|REGEXP|MATCH|SIMILAR|SUBSTR|SUBSTRING|INSTR|POSITION)\b|(?i)json|->`)
 	statement := regexp.MustCompile(`\b(SELECT|INSERT|UPDATE|DELETE|WHERE|AND|CASE)\b`)
 	looked := 0
-	for _, path := range paths {
-		if strings.HasSuffix(path, "_test.go") {
+	for _, path := range append(here, below...) {
+		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "sqlite/") || strings.HasPrefix(path, "storetest/") {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)

@@ -7,11 +7,10 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/clawhost/clawhost/core/internal/base/health"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/store/engine"
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -47,7 +46,7 @@ func (s *Store) Problems(ctx context.Context) (list []health.Report) {
 // undelivered reports which channels fail to deliver, and what was given up.
 func (s *Store) undelivered(ctx context.Context) (list []health.Report, err error) {
 	err = s.db.View(ctx).Each(`SELECT channel, MAX(last_error) FROM out_lanes WHERE last_error <> '' GROUP BY channel ORDER BY channel LIMIT ?1 + 0`,
-		[]any{overviewRows}, func(rows engine.Rows) error {
+		[]any{engine.MaxRows}, func(rows engine.Rows) error {
 			report := health.Report{Code: health.DeliveriesWait, Advice: wording.AdviceDeliveries}
 			err := rows.Scan(&report.Subject, &report.Detail)
 			list = append(list, report)

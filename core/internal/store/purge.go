@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/store/engine"
+	"github.com/clawhost/clawhost/core/internal/store/questions"
+	"github.com/clawhost/clawhost/core/internal/store/sessions"
 )
 
 // How long things are kept.
@@ -93,7 +95,7 @@ func (s *Store) purge(ctx context.Context, ages Ages, dedupeKeys int) error {
 		{`DELETE FROM tool_uses WHERE id IN
 			(SELECT id FROM tool_uses WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2)`, engine.Millis(now.Add(-runAge))},
 		{`DELETE FROM latencies WHERE (hour, kind, bucket) IN
-			(SELECT hour, kind, bucket FROM latencies WHERE hour <= ?1 ORDER BY hour LIMIT ?2)`, hourOf(now.Add(-runAge))},
+			(SELECT hour, kind, bucket FROM latencies WHERE hour <= ?1 ORDER BY hour LIMIT ?2)`, sessions.HourOf(now.Add(-runAge))},
 		{`DELETE FROM spending WHERE (per, subject, period) IN
 			(SELECT per, subject, period FROM spending WHERE changed_at <= ?1 ORDER BY changed_at LIMIT ?2)`, engine.Millis(now.Add(-spendingAge))},
 		{`DELETE FROM jobs WHERE id IN
@@ -112,7 +114,9 @@ func (s *Store) purge(ctx context.Context, ages Ages, dedupeKeys int) error {
 		}
 	}
 	for removed := int64(1); removed > 0; {
-		removed, err = engine.Do(ctx, s.db, "purge questions", func(t *engine.Tx) (int64, error) { return purgeQuestions(t, engine.Millis(now.Add(-runAge))) })
+		removed, err = engine.Do(ctx, s.db, "purge questions", func(t *engine.Tx) (int64, error) {
+			return questions.Purge(t, engine.Millis(now.Add(-runAge)), purgeRows)
+		})
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,12 @@
 package store
 
-import "github.com/clawhost/clawhost/core/internal/store/engine"
+import (
+	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store/delivery"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
+	"github.com/clawhost/clawhost/core/internal/store/plugindata"
+	"github.com/clawhost/clawhost/core/internal/store/queue"
+)
 
 // setBackBefore does what [setBack] does for a clock that was set back while no host ran: then an event or item has a time in the
 // future.
@@ -26,4 +32,10 @@ func setBack(t *engine.Tx, by int64) error {
 	}
 	anything(t)
 	return nil
+}
+
+// anything announces that anything may have become claimable, or have a new time.
+func anything(t *engine.Tx) {
+	t.Announce(queue.LaneReady(domain.TurnLane), queue.LaneReady(domain.ControlLane), queue.LaneReady(domain.CommandLane), queue.LaneReady(domain.ShellLane),
+		delivery.DeliveriesReady, plugindata.WakeUpsSet)
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
-	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -409,7 +408,7 @@ func TestSteeredMessageThatWasNotRead(t *testing.T) {
 			t.Errorf("it stands %q, %v", got, err)
 		}
 		again, err := b.Join(b.ctx, run.ID)
-		edition := store.MessageUUID("telegram", "edit-1")
+		edition := domain.MessageUUID("telegram", "edit-1")
 		if err != nil || len(again) != 1 || again[0].Message.Text != "new" || again[0].UUID != edition {
 			t.Errorf("got %+v, %v", again, err)
 		}
@@ -435,7 +434,7 @@ func TestSteeredMessageThatWasNotRead(t *testing.T) {
 		if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Covered: []string{uuid(2), uuid(3)}}); err != nil {
 			t.Fatal(err)
 		}
-		if next := b.claim(t); next.Head.Message.Text != "new" || next.Head.UUID != store.MessageUUID("telegram", "edit-1") {
+		if next := b.claim(t); next.Head.Message.Text != "new" || next.Head.UUID != domain.MessageUUID("telegram", "edit-1") {
 			t.Errorf("then runs %+v", next.Head)
 		}
 	})
@@ -593,11 +592,11 @@ func TestReceipts(t *testing.T) {
 	}
 }
 
-// What cannot be steered into the running turn for that turn's sake waits visibly, too.
-// Behaviour: receipt.
 // aReceipt is the receipt of any message.
 func aReceipt(domain.Acceptance) domain.OutboxItem { return item("anna", "r") }
 
+// What cannot be steered into the running turn for that turn's sake waits visibly, too.
+// Behaviour: receipt.
 func TestReceiptsOfMessagesThatCannotBeSteered(t *testing.T) {
 	t.Parallel()
 	reset := inbound("anna", 9)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
-	"github.com/clawhost/clawhost/core/internal/store"
 )
 
 // question identifies the turn of a question.
@@ -47,7 +46,7 @@ type hold struct {
 
 // join adds a caller. If the turn is being stopped, join first waits for the end of that.
 func (ws *waiters) join(ctx context.Context, of question) (*waiter, error) {
-	w := &waiter{question: of, message: store.MessageUUID(of.channel, of.key.EventID()), news: make(chan struct{}, 1)}
+	w := &waiter{question: of, message: domain.MessageUUID(of.channel, of.key.EventID()), news: make(chan struct{}, 1)}
 	for {
 		ending := ws.enter(w)
 		if ending == nil {

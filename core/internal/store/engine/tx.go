@@ -97,8 +97,8 @@ func (t *Tx) Announce(topics ...Topic) { t.announced = append(t.announced, topic
 // Announced returns what was announced. An engine calls it, when the step has run.
 func (t *Tx) Announced() []Topic { return t.announced }
 
-// Idle says that the step found nothing to do, and when it is to run again, in milliseconds; zero: unknown. Only a step that waits may be
-// idle.
+// Idle says that the step found nothing to do, and when it is to run again, in milliseconds; zero: unknown. It concerns only
+// steps that wait.
 func (t *Tx) Idle(due int64) { t.idle, t.due = true, due }
 
 // Waits reports what Idle was told. An engine calls it, when the step has run.

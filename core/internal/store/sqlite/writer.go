@@ -292,7 +292,7 @@ func (w *writer) run(op *operation) error {
 	err := op.Run(t)
 	op.announced = t.Announced()
 	op.idle, op.due = t.Waits()
-	op.idle = op.idle && err == nil
+	op.idle = op.idle && err == nil && op.Waits != nil
 	return err
 }
 
