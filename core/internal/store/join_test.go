@@ -85,7 +85,7 @@ func TestJoinedMessageIsAsItWasAccepted(t *testing.T) {
 	in.Message.ReplyTo = &chat.Quote{ID: "1", Text: "message 1"}
 	b.accept(t, in)
 	joined, err := b.Join(b.ctx, run.ID)
-	want := []domain.Queued{{Seq: 2, Burst: 2, Message: in.Message, EventID: "anna-2", UUID: uuid(2), ReceivedAt: start}}
+	want := []domain.Queued{{Seq: 2, Number: 2, Burst: 2, Message: in.Message, EventID: "anna-2", UUID: uuid(2), ReceivedAt: start}}
 	if diff := cmp.Diff(want, joined); err != nil || diff != "" {
 		t.Errorf("joined, %v (-want +got):\n%s", err, diff)
 	}

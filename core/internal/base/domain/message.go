@@ -152,13 +152,13 @@ type AgentChoice struct {
 // Acceptance is the result of accepting an event.
 type Acceptance struct {
 	Duplicate bool
-	Seq       int64  // zero: the event was dropped because too many wait
-	Waiting   int    // messages before it in the lane, including the running one
-	Running   bool   // whether a run holds the lane
+	Seq       int64 // zero: the event was dropped because too many wait
+	Waiting   int   // messages before it in the lane, including the running one
+	Running   bool  // whether a run holds the lane
 	// Behind is set for a message that waits in the turn lane behind messages of other bursts, and cannot be steered into the
 	// running turn.
-	Behind bool
-	Replaced  string // the claude session that was ended by a reset or by expiry
+	Behind   bool
+	Replaced string // the claude session that was ended by a reset or by expiry
 	// Superseded is the run that lost the lane to the event and must end; zero: none.
 	Superseded int64
 }

@@ -1,12 +1,10 @@
 package queue
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -19,17 +17,6 @@ import (
 	"github.com/google/uuid"
 )
 
-// event names an accepted event.
-type event struct {
-	channel string
-	id      chat.EventID
-}
-
-// uuidOf is the id of an event's message for claude.
-func uuidOf(edition chat.EventID, e event) string {
-	return domain.MessageUUID(e.channel, cmp.Or(edition, e.id))
-}
-
 // Accept puts an event's message into its lane, unless the event was accepted before. It creates the session, with a
 // first claude session, or updates its route, kind, title and times; an empty kind or title does not replace one.
 // Queue, Burst, Expiry and Choice take effect in the same transaction: a running turn is ended, waiting messages are dropped,
@@ -40,11 +27,11 @@ func (s *Store) Accept(ctx context.Context, in domain.Inbound) (domain.Acceptanc
 	if err := checkInbound(in); err != nil {
 		return domain.Acceptance{}, fmt.Errorf("accept: %w", err)
 	}
-	e, err := encode(in)
+	c, err := encode(in.Message)
 	if err != nil {
 		return domain.Acceptance{}, fmt.Errorf("accept: %w", err)
 	}
-	return engine.Do(ctx, s.db, "accept", func(t *engine.Tx) (domain.Acceptance, error) { return accept(t, in, e) })
+	return engine.Do(ctx, s.db, "accept", func(t *engine.Tx) (domain.Acceptance, error) { return accept(t, in, c) })
 }
 
 // checkInbound rejects a message that could not be found again.
@@ -53,40 +40,6 @@ func checkInbound(in domain.Inbound) error {
 		return fmt.Errorf("there is no lane %q", in.Lane)
 	}
 	return dedupe.CheckEvent(in.EventID, in.Message.Channel, in.Session)
-}
-
-// encoded is a message in the text form of an inbox row.
-type encoded struct {
-	message   string
-	share     string
-	overrides string
-}
-
-// hasFiles reports whether a message, or what it quotes, has files.
-func hasFiles(m domain.Message) bool {
-	return len(m.Media) > 0 || m.ReplyTo != nil && len(m.ReplyTo.Media) > 0
-}
-
-func encode(in domain.Inbound) (encoded, error) {
-	m := in.Message
-	message, err := json.Marshal(m)
-	if err != nil {
-		return encoded{}, err
-	}
-	e := encoded{message: string(message), share: fmt.Sprintf("%d %q %q %q", m.Authority, m.Channel, m.Chat.ID, m.Thread)}
-	if m.Silent { // a silent message shares no answer with one whose answer is sent
-		e.share += " silent"
-	}
-	runs := m.Overrides
-	runs.Queue = domain.QueueOverrides{} // describes how it waits, not how it is run
-	if runs != (domain.Overrides{}) {
-		overrides, err := json.Marshal(runs)
-		if err != nil {
-			return encoded{}, err
-		}
-		e.overrides = string(overrides)
-	}
-	return e, nil
 }
 
 // place is the position of a new message in its lane.
@@ -103,7 +56,7 @@ type place struct {
 
 func (p place) waiting() int64 { return p.queued - p.held }
 
-func accept(t *engine.Tx, in domain.Inbound, e encoded) (domain.Acceptance, error) {
+func accept(t *engine.Tx, in domain.Inbound, c content) (domain.Acceptance, error) {
 	isNew, err := dedupe.Unseen(t, in.Message.Channel, in.EventID)
 	if err == nil && in.Message.SameText {
 		err = sameText(t, in, isNew)
@@ -130,15 +83,15 @@ func accept(t *engine.Tx, in domain.Inbound, e encoded) (domain.Acceptance, erro
 		if accepted.Replaced, err = expire(t, in, p, before); err != nil {
 			return domain.Acceptance{}, err
 		}
-		if err := admit(t, in, e, &p, &accepted); err != nil {
+		if err := admit(t, in, c, &p, &accepted); err != nil {
 			return domain.Acceptance{}, err
 		}
 	}
 	if accepted.Seq != 0 {
-		if accepted.Behind, err = behind(t, in, e, p); err != nil {
+		if accepted.Behind, err = behind(t, in, c, p); err != nil {
 			return domain.Acceptance{}, err
 		}
-		if err := put(t, in, e, p, before); err != nil {
+		if err := put(t, in, c, p, before); err != nil {
 			return domain.Acceptance{}, err
 		}
 	}
@@ -195,20 +148,17 @@ func accept(t *engine.Tx, in domain.Inbound, e encoded) (domain.Acceptance, erro
 }
 
 // put puts a message into its lane.
-func put(t *engine.Tx, in domain.Inbound, e encoded, p place, before sessionBefore) error {
-	var id chat.MessageID
-	if in.Lane == domain.TurnLane { // a command cannot be withdrawn
-		id = in.Message.ID
+func put(t *engine.Tx, in domain.Inbound, c content, p place, before sessionBefore) error {
+	r := row{
+		session: in.Session, lane: in.Lane, seq: p.seq, event: event{in.Message.Channel, in.EventID}, content: c,
+		receivedAt: before.receivedAt, readyAt: p.readyAt, previousAt: before.messageAt,
+		mode: in.Queue.Mode, steers: in.Queue.Steers(), burst: p.burst, burstBy: joinedBy(in.Burst),
 	}
-	shows := in.Reacts && id != ""
-	_, err := t.Exec(`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, previous_at,
-			mode, steers, share, overrides, size, burst, burst_by, message_id, reacts,
-			authority, origin, fresh, edition, files)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)`,
-		in.Session, in.Lane, p.seq, in.Message.Channel, in.EventID, e.message, before.receivedAt, p.readyAt, before.messageAt,
-		in.Queue.Mode, in.Queue.Steers(), e.share, e.overrides, len(in.Message.Text), p.burst, joinedBy(in.Burst), id, shows,
-		in.Message.Authority, in.Message.Origin, in.Message.Fresh, in.Message.Edition, hasFiles(in.Message))
-	if err != nil || !shows {
+	if in.Lane == domain.TurnLane { // a command cannot be withdrawn
+		r.messageID = in.Message.ID
+	}
+	r.reacts = in.Reacts && r.messageID != ""
+	if err := insert(t, r); err != nil || !r.reacts {
 		return err
 	}
 	return reacts(t, in)

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"database/sql"
-	"encoding/json"
 	"fmt"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
@@ -15,102 +14,78 @@ const (
 	maxTogetherBytes = 256 << 10 // of their texts
 )
 
-// inboxRow is a message as claiming reads it.
-type inboxRow struct {
+// claimed is a message of a run.
+type claimed struct {
+	row
 	domain.Queued
-	id         event
-	bound      sql.NullString
-	previousAt int64
-
-	message          string // JSON
-	batch            sql.NullInt64
-	mode             domain.Mode
-	share, overrides string
-	size             int64
-
-	said, sent       string
-	preview, receipt int64
-	reacts           bool
-}
-
-func (r *inboxRow) scan(rows engine.Rows) error {
-	var receivedAt, consumedAt int64
-	err := rows.Scan(&r.Seq, &r.Number, &r.Burst, &r.id.channel, &r.id.id, &r.message, &receivedAt, &r.previousAt, &r.Attempts, &r.bound,
-		&consumedAt, &r.batch, &r.mode, &r.share, &r.overrides, &r.size, &r.said, &r.sent, &r.preview, &r.receipt, &r.reacts)
-	r.ReceivedAt, r.ConsumedAt = engine.Moment(receivedAt), engine.Moment(consumedAt)
-	return err
-}
-
-func (r *inboxRow) decode() error {
-	err := json.Unmarshal([]byte(r.message), &r.Message)
-	r.EventID, r.UUID = r.id.id, uuidOf(r.Message.Edition, r.id)
-	return err
 }
 
 // batch reads the messages of the lane's next run: those of an earlier attempt; or else the head with the rest of its
 // burst and, in collect mode, the following messages that are also to be collected and may share its turn.
-func batch(t *engine.Tx, session string, lane domain.Lane) ([]inboxRow, error) {
+func batch(t *engine.Tx, session string, lane domain.Lane) ([]claimed, error) {
 	g := gathering{session: session}
-	err := t.Each(`SELECT seq, COALESCE(ticket, seq), burst, channel, event_id, message, received_at, COALESCE(previous_at, 0), attempts, claude_session,
-			COALESCE(consumed_at, 0), batch, mode, share, overrides, size, said, told, preview, receipt, reacts
-		FROM inbox WHERE session = ?1 AND lane = ?2 ORDER BY seq LIMIT ?3 + 0`,
-		[]any{session, lane, maxTogether}, g.add)
-	if err == nil && len(g.rows) == 0 {
+	err := t.Each(`SELECT `+columns+` FROM inbox WHERE session = ?1 AND lane = ?2 ORDER BY seq LIMIT ?3 + 0`, []any{session, lane, maxTogether}, g.add)
+	if err == nil && len(g.messages) == 0 {
 		err = sql.ErrNoRows
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the head of session %s: %w", session, err)
 	}
-	return g.rows, nil
+	return g.messages, nil
 }
 
 // gathering builds a batch from a lane's messages, added in order.
 type gathering struct {
-	session string
-	rows    []inboxRow
-	size    int64
-	passed  bool // a message outside the head's burst was skipped: those after it are not collected
+	session  string
+	messages []claimed
+	size     int64
+	passed   bool // a message outside the head's burst was skipped: those after it are not collected
 }
 
-// add returns engine.ErrEnough when no further message can join the batch.
+// add returns [engine.ErrEnough] when no further message can join the batch.
 func (g *gathering) add(rows engine.Rows) error {
-	var m inboxRow
-	if err := m.scan(rows); err != nil {
+	var m claimed
+	if err := rows.Scan(m.dest()...); err != nil {
 		return err
 	}
-	if len(g.rows) == 0 {
-		if err := m.decode(); err != nil {
-			return &unreadableError{session: g.session, seq: m.Seq, err: err}
+	if len(g.messages) > 0 {
+		if joins, err := g.joins(&m.row); err != nil || !joins {
+			return err
 		}
-		g.rows, g.size = append(g.rows, m), m.size
-		if !m.batch.Valid && m.Message.Origin != "" {
-			return engine.ErrEnough // it has a run of its own
-		}
-		return nil
 	}
-	head := &g.rows[0]
+	var err error
+	if m.Queued, err = m.queued(); err != nil && len(g.messages) == 0 {
+		return &unreadableError{session: g.session, seq: m.seq, err: err}
+	} else if err != nil {
+		return engine.ErrEnough
+	}
+	g.messages, g.size = append(g.messages, m), g.size+m.size
+	if len(g.messages) == 1 && !m.batch.Valid && m.origin != "" {
+		return engine.ErrEnough // it has a run of its own
+	}
+	return nil
+}
+
+// joins reports whether a message joins the batch. The error is [engine.ErrEnough] if neither it nor a later one can.
+func (g *gathering) joins(m *row) (bool, error) {
+	head := &g.messages[0].row
+	if head.batch.Valid {
+		return m.batch == head.batch, nil
+	}
 	switch {
-	case head.batch.Valid:
-		if m.batch != head.batch {
-			return nil
-		}
-	case m.bound != head.bound: // It belongs to another conversation.
-		return engine.ErrEnough
-	case m.Burst == head.Burst && m.overrides != head.overrides: // It was edited after it was accepted.
-		return engine.ErrEnough
-	case m.Burst == head.Burst:
+	case m.claude != head.claude: // It belongs to another conversation.
+		return false, engine.ErrEnough
+	case m.burst == head.burst && m.overrides != head.overrides: // It was edited after it was accepted.
+		return false, engine.ErrEnough
+	case m.burst == head.burst:
 	case head.mode == domain.Collect && m.mode == domain.Collect && m.share == head.share && m.overrides == head.overrides && !g.passed:
 	default:
 		g.passed = true
-		return nil
+		return false, nil
 	}
 	// Later messages of a burst are not answered before one that does not fit.
-	if !head.batch.Valid && (m.batch.Valid || g.size+m.size > maxTogetherBytes) {
-		return engine.ErrEnough
+	if m.batch.Valid || m.fresh || m.origin != "" || g.size+m.size > maxTogetherBytes {
+		return false, engine.ErrEnough
 	}
-	if m.decode() != nil || !head.batch.Valid && (m.Message.Fresh || m.Message.Origin != "") {
-		return engine.ErrEnough
-	}
-	g.rows, g.size = append(g.rows, m), g.size+m.size
-	return nil
+	return true, nil
 }

@@ -13,7 +13,7 @@ type burst struct {
 }
 
 // openBurst finds the burst that a message joins.
-func openBurst(t *engine.Tx, in domain.Inbound, e encoded, p place) (burst, error) {
+func openBurst(t *engine.Tx, in domain.Inbound, c content, p place) (burst, error) {
 	b := in.Burst
 	if b.Gap <= 0 || b.By == "" || in.Message.Fresh || p.queued == 1 {
 		return burst{}, nil
@@ -24,7 +24,7 @@ func openBurst(t *engine.Tx, in domain.Inbound, e encoded, p place) (burst, erro
 	err := t.Row(`SELECT burst, received_at, share, overrides FROM inbox
 		WHERE session = ?1 AND lane = 'turn' AND burst_by = ?2 AND batch IS NULL AND joined_run IS NULL ORDER BY seq DESC LIMIT 1`,
 		[]any{in.Session, b.By}, &found.id, &lastAt, &share, &overrides)
-	if err != nil || lastAt+b.Gap.Milliseconds() <= t.Now || share != e.share || overrides != e.overrides {
+	if err != nil || lastAt+b.Gap.Milliseconds() <= t.Now || share != c.share || overrides != c.overrides {
 		return burst{}, engine.NoRows(err)
 	}
 	err = t.Row(`SELECT COUNT(*), SUM(size), MIN(received_at) FROM inbox WHERE session = ?1 AND lane = 'turn' AND seq >= ?2 AND burst = ?2`,

@@ -86,28 +86,28 @@ func claim(t *engine.Tx, lane domain.Lane, whose domain.Whose) (run *domain.Run,
 	head := &batch[0]
 	sent, err := decodeSent(head.sent)
 	if err != nil {
-		return nil, 0, &unreadableError{session: session, seq: head.Seq, err: err}
+		return nil, 0, &unreadableError{session: session, seq: head.seq, err: err}
 	}
-	if !head.bound.Valid && head.Message.Fresh {
+	if !head.claude.Valid && head.fresh {
 		if _, _, err := sessions.Begin(t, session); err != nil {
 			return nil, 0, fmt.Errorf("session %s: %w", session, err)
 		}
 	}
 	run = &domain.Run{
-		Lane: lane, StartedAt: engine.Moment(t.Now), PreviousAt: engine.Moment(head.previousAt), Said: head.said,
+		Lane: lane, StartedAt: engine.Moment(t.Now), PreviousAt: engine.Moment(head.previousAt.Int64), Said: head.said,
 		Preview: head.preview, Sent: sent,
 	}
 	if run.Session, err = sessions.Find(t, session); err != nil {
 		return nil, 0, fmt.Errorf("session %s: %w", session, err)
 	}
-	if head.bound.Valid && head.bound.String != run.Session.ClaudeSession {
-		if err := describe(t, &run.Session, head.bound.String); err != nil {
+	if head.claude.Valid && head.claude.String != run.Session.ClaudeSession {
+		if err := describe(t, &run.Session, head.claude.String); err != nil {
 			return nil, 0, err
 		}
 	}
 	err = t.Row(`INSERT INTO runs (session, lane, seq, channel, event_id, state, started_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, 'running', ?6) RETURNING id`,
-		[]any{session, lane, head.Seq, head.id.channel, head.id.id, t.Now}, &run.ID)
+		[]any{session, lane, head.seq, head.channel, head.id, t.Now}, &run.ID)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -123,10 +123,10 @@ func claim(t *engine.Tx, lane domain.Lane, whose domain.Whose) (run *domain.Run,
 			return nil, 0, err
 		}
 		if _, err := t.Exec(`UPDATE inbox SET attempts = ?4, claude_session = ?5, batch = ?6, receipt = 0, held_until = NULL WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
-			session, lane, m.Seq, m.Attempts, m.ClaudeSession, head.Seq); err != nil {
+			session, lane, m.seq, m.Attempts, m.ClaudeSession, head.seq); err != nil {
 			return nil, 0, err
 		}
-		if err := show(t, m.id, m.reacts, domain.StageRunning); err != nil {
+		if err := show(t, m.event, m.reacts, domain.StageRunning); err != nil {
 			return nil, 0, err
 		}
 		if i == 0 {

@@ -33,7 +33,7 @@ func clearLane(t *engine.Tx, session string, lane domain.Lane, before int64) (in
 	}
 	dropped, err := remove(t, `DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND (batch IS NULL OR batch != ?3) AND joined_run IS NULL
 			AND (received_at < ?4 OR received_at > ?5)
-		RETURNING `+removedColumns, session, lane, batch, before, t.Now+domain.MaxSkew.Milliseconds())
+		RETURNING `+columns, session, lane, batch, before, t.Now+domain.MaxSkew.Milliseconds())
 	if err != nil {
 		return 0, err
 	}

@@ -51,7 +51,7 @@ func complete(t *engine.Tx, runID int64, c domain.Completion) error {
 		return err
 	}
 	head := gone[0]
-	claude := head.claude
+	claude := head.claude.String
 	var ids []chat.MessageID
 	if h.lane == domain.TurnLane {
 		var entries []chat.TranscriptEntry
@@ -90,7 +90,7 @@ func complete(t *engine.Tx, runID int64, c domain.Completion) error {
 		return err
 	}
 	if h.lane == domain.TurnLane && h.noted {
-		if err := sessions.SettleNotes(t, h.Session, h.seq, c.State == domain.RunDone || head.consumed); err != nil {
+		if err := sessions.SettleNotes(t, h.Session, h.seq, c.State == domain.RunDone || head.consumedAt.Valid); err != nil {
 			return err
 		}
 	}
@@ -113,8 +113,8 @@ func complete(t *engine.Tx, runID int64, c domain.Completion) error {
 
 // leave removes a run's messages from the inbox: those that it was claimed for, and those that it has covered. Other
 // messages that were joined to it are separated from it. It returns the removed ones in order, the run's head first.
-func leave(t *engine.Tx, h held, runID int64, c domain.Completion) ([]removed, error) {
-	done, err := remove(t, `DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND batch = ?3 RETURNING `+removedColumns,
+func leave(t *engine.Tx, h held, runID int64, c domain.Completion) ([]row, error) {
+	done, err := remove(t, `DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND batch = ?3 RETURNING `+columns,
 		h.Session, h.lane, h.seq)
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func leave(t *engine.Tx, h held, runID int64, c domain.Completion) ([]removed, e
 			return nil, err
 		}
 	}
-	slices.SortFunc(done, func(a, b removed) int { return cmp.Compare(a.seq, b.seq) })
+	slices.SortFunc(done, func(a, b row) int { return cmp.Compare(a.seq, b.seq) })
 	if !joined {
 		return done, nil
 	}
@@ -153,7 +153,7 @@ func leave(t *engine.Tx, h held, runID int64, c domain.Completion) ([]removed, e
 }
 
 // said is what people and plugins wrote in the removed messages, and the networks' ids of these.
-func said(done []removed) (entries []chat.TranscriptEntry, ids []chat.MessageID) {
+func said(done []row) (entries []chat.TranscriptEntry, ids []chat.MessageID) {
 	for _, r := range done {
 		var m struct { // part of a Message, which takes longer to decode as a whole
 			ID   chat.MessageID `json:"id"`
@@ -170,26 +170,24 @@ func said(done []removed) (entries []chat.TranscriptEntry, ids []chat.MessageID)
 }
 
 // covered removes the messages with these uuids from the inbox.
-func covered(t *engine.Tx, h held, uuids []string) ([]removed, error) {
+func covered(t *engine.Tx, h held, uuids []string) ([]row, error) {
 	var seqs []int64
 	err := t.Each(`SELECT channel, event_id, seq, edition FROM inbox WHERE session = ?1 AND lane = ?2`, []any{h.Session, h.lane}, func(rows engine.Rows) error {
-		var e event
-		var seq int64
-		var edition chat.EventID
-		if err := rows.Scan(&e.channel, &e.id, &seq, &edition); err != nil {
+		var r row
+		if err := rows.Scan(&r.channel, &r.id, &r.seq, &r.edition); err != nil {
 			return err
 		}
-		if slices.Contains(uuids, uuidOf(edition, e)) {
-			seqs = append(seqs, seq)
+		if slices.Contains(uuids, r.uuid()) {
+			seqs = append(seqs, r.seq)
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	var gone []removed
+	var gone []row
 	for _, seq := range seqs {
-		r, err := remove(t, `DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3 RETURNING `+removedColumns,
+		r, err := remove(t, `DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3 RETURNING `+columns,
 			h.Session, h.lane, seq)
 		if err != nil {
 			return nil, err
@@ -202,12 +200,12 @@ func covered(t *engine.Tx, h held, uuids []string) ([]removed, error) {
 // putFirst puts a message before all waiting ones. It is for the run's claude session only, and is dropped with it.
 func putFirst(t *engine.Tx, h held, seq int64, claude string, in domain.Inbound) error {
 	var current string
-	var commandedAt sql.NullInt64
-	err := t.Row(`SELECT claude_session, commanded_at FROM sessions WHERE key = ?1`, []any{h.Session}, &current, &commandedAt)
+	var messageAt, commandedAt sql.NullInt64
+	err := t.Row(`SELECT claude_session, message_at, commanded_at FROM sessions WHERE key = ?1`, []any{h.Session}, &current, &messageAt, &commandedAt)
 	if err != nil || current != claude {
 		return err
 	}
-	e, err := encode(in)
+	content, err := encode(in.Message)
 	if err != nil {
 		return err
 	}
@@ -220,13 +218,11 @@ func putFirst(t *engine.Tx, h held, seq int64, claude string, in domain.Inbound)
 		[]any{h.Session, h.lane}, &ticket); err != nil {
 		return err
 	}
-	_, err = t.Exec(`INSERT INTO inbox (session, lane, seq, channel, event_id, message, received_at, ready_at, previous_at, share, size, burst,
-			ticket, authority, origin, fresh, edition, files)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?10, (SELECT message_at FROM sessions WHERE key = ?1), ?8, ?9, ?16, ?16, ?11, ?12, ?13, ?14, ?15)`,
-		h.Session, h.lane, seq, in.Message.Channel, in.EventID, e.message, arrival(domain.TurnLane, t.Now, 0, commandedAt.Int64), e.share,
-		len(in.Message.Text), t.Now,
-		in.Message.Authority, in.Message.Origin, in.Message.Fresh, in.Message.Edition, hasFiles(in.Message), ticket)
-	return err
+	return insert(t, row{
+		session: h.Session, lane: h.lane, seq: seq, event: event{in.Message.Channel, in.EventID}, content: content,
+		ticket: sql.NullInt64{Int64: ticket, Valid: true}, burst: ticket,
+		receivedAt: arrival(h.lane, t.Now, messageAt.Int64, commandedAt.Int64), readyAt: t.Now, previousAt: messageAt,
+	})
 }
 
 // free releases a run's lane after its messages were removed. The lane's counter decides whether it is ready again; it

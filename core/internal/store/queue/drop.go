@@ -2,7 +2,6 @@ package queue
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
@@ -11,44 +10,18 @@ import (
 	"github.com/clawhost/clawhost/core/internal/store/sessions"
 )
 
-// removed is a message that has left the inbox.
-type removed struct {
-	event
-	seq        int64
-	joined     bool
-	batch      int64  // 0: none
-	claude     string // the claude session that it was claimed for; "": none
-	consumed   bool   // claude has read it
-	fresh      bool   // a claude session was to begin with it
-	origin     domain.Origin
-	message    string // JSON
-	receivedAt int64
-	preview    int64 // of its answer; 0: none
-	receipt    int64 // the message that shows that it waits; 0: none
-	reacts     bool  // reactions show the state of its answer
-}
-
-// removedColumns are what remove scans.
-const removedColumns = `channel, event_id, seq, joined_run IS NOT NULL, COALESCE(batch, 0), COALESCE(claude_session, ''), consumed_at IS NOT NULL, fresh, origin, message, received_at, preview, receipt, reacts`
-
-// decode returns the message, unless it is unreadable.
-func (r removed) decode() (m domain.Message, ok bool) {
-	return m, json.Unmarshal([]byte(r.message), &m) == nil
-}
-
 // remove runs a DELETE that returns the removed messages, in order. It also removes their receipts.
-func remove(t *engine.Tx, query string, args ...any) ([]removed, error) {
-	var list []removed
+func remove(t *engine.Tx, query string, args ...any) ([]row, error) {
+	var list []row
 	err := t.Each(query, args, func(rows engine.Rows) error {
-		var r removed
+		var r row
 		defer func() { list = append(list, r) }()
-		return rows.Scan(&r.channel, &r.id, &r.seq, &r.joined, &r.batch, &r.claude, &r.consumed, &r.fresh, &r.origin,
-			&r.message, &r.receivedAt, &r.preview, &r.receipt, &r.reacts)
+		return rows.Scan(r.dest()...)
 	})
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(list, func(a, b removed) int { return cmp.Compare(a.seq, b.seq) })
+	slices.SortFunc(list, func(a, b row) int { return cmp.Compare(a.seq, b.seq) })
 	for _, r := range list {
 		if err := delivery.Retract(t, r.receipt); err != nil {
 			return nil, err
@@ -58,11 +31,11 @@ func remove(t *engine.Tx, query string, args ...any) ([]removed, error) {
 }
 
 // begins reports whether a conversation was to begin with the message, and has not begun yet.
-func (r removed) begins() bool { return r.fresh && r.claude == "" }
+func (r row) begins() bool { return r.fresh && !r.claude.Valid }
 
 // cancel ends messages without a run of their own, and wakes those that wait for their end. If a conversation was to
 // begin with one of them, it begins even so: later messages are not meant for the old one.
-func cancel(t *engine.Tx, session string, lane domain.Lane, list []removed, why string) error {
+func cancel(t *engine.Tx, session string, lane domain.Lane, list []row, why string) error {
 	for _, r := range list {
 		if !r.begins() {
 			continue
@@ -75,7 +48,7 @@ func cancel(t *engine.Tx, session string, lane domain.Lane, list []removed, why 
 		}
 	}
 	for _, r := range list {
-		if r.consumed && lane == domain.TurnLane {
+		if r.consumedAt.Valid && lane == domain.TurnLane {
 			if err := sessions.AddNotes(t, session, []domain.Note{{Kind: domain.NoteHint, At: engine.Moment(t.Now), Text: domain.HintWithdrawn}}); err != nil {
 				return err
 			}
@@ -98,13 +71,13 @@ func cancel(t *engine.Tx, session string, lane domain.Lane, list []removed, why 
 }
 
 // drop cancels messages that were removed from a lane, and updates the lane's counters.
-func drop(t *engine.Tx, session string, lane domain.Lane, list []removed, why string) error {
+func drop(t *engine.Tx, session string, lane domain.Lane, list []row, why string) error {
 	if err := cancel(t, session, lane, list, why); err != nil {
 		return err
 	}
 	joined := 0
 	for _, r := range list {
-		if r.joined {
+		if r.joinedRun.Valid {
 			joined++
 		}
 	}

@@ -40,7 +40,7 @@ func interrupt(t *engine.Tx, in domain.Inbound, p *place, keep burst) (supersede
 	}
 	gone, err := remove(t, `DELETE FROM inbox WHERE session = ?1 AND lane = 'turn'
 			AND (burst != ?2 OR batch IS NOT NULL OR joined_run IS NOT NULL)
-		RETURNING `+removedColumns, in.Session, keep.id)
+		RETURNING `+columns, in.Session, keep.id)
 	if err != nil {
 		return 0, err
 	}
@@ -57,7 +57,7 @@ func interrupt(t *engine.Tx, in domain.Inbound, p *place, keep burst) (supersede
 			}
 		}
 	}
-	waited := slices.DeleteFunc(slices.Clone(gone), func(r removed) bool { return superseded != 0 && r.seq == head })
+	waited := slices.DeleteFunc(slices.Clone(gone), func(r row) bool { return superseded != 0 && r.seq == head })
 	if err := cancel(t, in.Session, in.Lane, waited, interrupted); err != nil {
 		return 0, err
 	}
@@ -69,12 +69,12 @@ func interrupt(t *engine.Tx, in domain.Inbound, p *place, keep burst) (supersede
 
 // endInterrupted ends a run that has lost its lane to a later message. Its messages go to the transcript. The preview
 // of its answer, which nothing would complete, is deleted.
-func endInterrupted(t *engine.Tx, in domain.Inbound, run, head int64, gone []removed) error {
+func endInterrupted(t *engine.Tx, in domain.Inbound, run, head int64, gone []row) error {
 	if _, err := t.Exec(`UPDATE runs SET state = ?2, ended_at = ?3, error = ?4 WHERE id = ?1`,
 		run, domain.RunCancelled, t.Now, interrupted); err != nil {
 		return err
 	}
-	var steered []removed
+	var steered []row
 	for _, r := range gone {
 		if r.seq == head {
 			if err := delivery.Retract(t, r.preview); err != nil {
@@ -85,7 +85,7 @@ func endInterrupted(t *engine.Tx, in domain.Inbound, run, head int64, gone []rem
 			}
 			t.Announce(runEnded(r.channel, r.id))
 		}
-		if r.batch == head || r.joined {
+		if r.batch.Int64 == head || r.joinedRun.Valid {
 			steered = append(steered, r)
 		}
 	}

@@ -30,23 +30,24 @@ func join(t *engine.Tx, runID int64) ([]domain.Queued, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found []inboxRow
-	err = t.Each(`SELECT seq, burst, channel, event_id, message, received_at, share, overrides, receipt, reacts, COALESCE(claude_session, ?4), steers != 0 AND fresh = 0 AND origin = ''
-		FROM inbox
-		WHERE session = ?1 AND lane = ?2 AND batch IS NULL AND joined_run IS NULL ORDER BY seq LIMIT ?3 + 0`,
-		[]any{h.Session, h.lane, most, current}, func(rows engine.Rows) error {
-			var m inboxRow
-			var receivedAt int64
-			var of string
-			var may bool
-			if err := rows.Scan(&m.Seq, &m.Burst, &m.id.channel, &m.id.id, &m.message, &receivedAt, &m.share, &m.overrides,
-				&m.receipt, &m.reacts, &of, &may); err != nil {
+	var found []claimed
+	err = t.Each(`SELECT `+columns+` FROM inbox WHERE session = ?1 AND lane = ?2 AND batch IS NULL AND joined_run IS NULL ORDER BY seq LIMIT ?3 + 0`,
+		[]any{h.Session, h.lane, most}, func(rows engine.Rows) error {
+			var m claimed
+			err := rows.Scan(m.dest()...)
+			if err != nil {
 				return err
 			}
-			if !may || of != claude || m.share != share || m.overrides != overrides || m.decode() != nil {
+			of := current
+			if m.claude.Valid {
+				of = m.claude.String
+			}
+			if !m.steers || m.fresh || m.origin != "" || of != claude || m.share != share || m.overrides != overrides {
 				return engine.ErrEnough
 			}
-			m.ReceivedAt = engine.Moment(receivedAt)
+			if m.Queued, err = m.queued(); err != nil {
+				return engine.ErrEnough
+			}
 			found = append(found, m)
 			return nil
 		})
@@ -60,10 +61,10 @@ func join(t *engine.Tx, runID int64) ([]domain.Queued, error) {
 			return nil, err
 		}
 		if _, err := t.Exec(`UPDATE inbox SET joined_run = ?4, receipt = 0 WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
-			h.Session, h.lane, m.Seq, runID); err != nil {
+			h.Session, h.lane, m.seq, runID); err != nil {
 			return nil, err
 		}
-		if err := show(t, m.id, m.reacts, domain.StageRunning); err != nil {
+		if err := show(t, m.event, m.reacts, domain.StageRunning); err != nil {
 			return nil, err
 		}
 	}
@@ -73,7 +74,7 @@ func join(t *engine.Tx, runID int64) ([]domain.Queued, error) {
 
 // part makes the messages that were joined to a run wait again, except those that were cleared meanwhile.
 func part(t *engine.Tx, h held, runID int64) error {
-	gone, err := remove(t, `DELETE FROM inbox WHERE joined_run = ?1 AND withdrawn = 1 RETURNING `+removedColumns, runID)
+	gone, err := remove(t, `DELETE FROM inbox WHERE joined_run = ?1 AND withdrawn = 1 RETURNING `+columns, runID)
 	if err != nil {
 		return err
 	}

@@ -12,8 +12,8 @@ const patience = 5
 // admit applies what the session's queue says about a new message for its turn, whose place is reserved: it joins a burst,
 // interrupts the running turn, drops what is too much, and sets when the message may be claimed. A message that is dropped
 // at once has no place any more: accepted.Seq is 0.
-func admit(t *engine.Tx, in domain.Inbound, e encoded, p *place, accepted *domain.Acceptance) error {
-	b, err := openBurst(t, in, e, *p)
+func admit(t *engine.Tx, in domain.Inbound, c content, p *place, accepted *domain.Acceptance) error {
+	b, err := openBurst(t, in, c, *p)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func admit(t *engine.Tx, in domain.Inbound, e encoded, p *place, accepted *domai
 		case over > 0 && in.Queue.Drop == domain.DropNew && b.id == 0:
 			accepted.Seq = 0
 			return drop(t, in.Session, in.Lane,
-				[]removed{{event: event{in.Message.Channel, in.EventID}, seq: p.seq, fresh: in.Message.Fresh}}, tooMany)
+				[]row{{event: event{in.Message.Channel, in.EventID}, seq: p.seq, content: c}}, tooMany)
 		case over > 0 && in.Queue.Drop != domain.DropNew:
 			for _, burst := range droppable[:min(over, len(droppable))] {
 				if err := overflow(t, in, p, burst); err != nil {
@@ -113,7 +113,7 @@ func overCap(t *engine.Tx, in domain.Inbound, p place, joins burst) (over int, d
 // overflow drops a waiting burst.
 func overflow(t *engine.Tx, in domain.Inbound, p *place, burst int64) error {
 	dropped, err := remove(t, `DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND burst = ?3 AND joined_run IS NULL AND `+mayDrop+`
-		RETURNING `+removedColumns, in.Session, in.Lane, burst)
+		RETURNING `+columns, in.Session, in.Lane, burst)
 	if err != nil {
 		return err
 	}
@@ -122,8 +122,8 @@ func overflow(t *engine.Tx, in domain.Inbound, p *place, burst int64) error {
 	if in.Queue.Drop != domain.DropOld {
 		note := domain.Note{Kind: domain.NoteOverflow}
 		for _, r := range dropped {
-			m, ok := r.decode()
-			if !ok {
+			m, err := r.decode()
+			if err != nil {
 				continue
 			}
 			if note.Text != "" {

@@ -18,11 +18,11 @@ import (
 const takenBack = "taken back before it ran"
 
 // behind reports whether a new message waits behind others, and will not be steered into the running turn.
-func behind(t *engine.Tx, in domain.Inbound, e encoded, p place) (bool, error) {
+func behind(t *engine.Tx, in domain.Inbound, c content, p place) (bool, error) {
 	if in.Lane != domain.TurnLane || !p.behind || !in.Queue.Steers() {
 		return in.Lane == domain.TurnLane && p.behind, nil
 	}
-	return outlasts(t, in, e)
+	return outlasts(t, in, c)
 }
 
 // PostReceipt posts the item that shows that a message waits in a session's turn lane, unless it no longer does, or has one. The
@@ -52,7 +52,7 @@ func (s *Store) PostReceipt(ctx context.Context, session string, seq int64, rece
 // outlasts reports whether a new message for steering will not be steered into the session's running turn: the two may
 // not share a turn, no person wrote the turn's message, or another message waits before it. False: it may be, or no
 // turn runs.
-func outlasts(t *engine.Tx, in domain.Inbound, e encoded) (waits bool, err error) {
+func outlasts(t *engine.Tx, in domain.Inbound, c content) (waits bool, err error) {
 	err = t.Row(`SELECT ?2 OR h.share != ?3 OR h.overrides != ?4 OR h.origin != '' OR h.claude_session != s.claude_session
 			OR EXISTS (SELECT 1 FROM inbox w WHERE w.session = l.session AND w.lane = l.lane AND w.batch IS NULL AND w.joined_run IS NULL
 				AND (w.share != h.share OR w.overrides != h.overrides OR COALESCE(w.claude_session, s.claude_session) != h.claude_session
@@ -60,7 +60,7 @@ func outlasts(t *engine.Tx, in domain.Inbound, e encoded) (waits bool, err error
 		FROM lanes l JOIN runs r ON r.id = l.run_id JOIN sessions s ON s.key = l.session
 			JOIN inbox h ON h.session = l.session AND h.lane = l.lane AND h.seq = r.seq
 		WHERE l.session = ?1 AND l.lane = 'turn'`,
-		[]any{in.Session, in.Message.Fresh || in.Message.Origin != "", e.share, e.overrides}, &waits)
+		[]any{in.Session, in.Message.Fresh || in.Message.Origin != "", c.share, c.overrides}, &waits)
 	return waits, engine.NoRows(err)
 }
 
@@ -120,7 +120,7 @@ func (s *Store) WithdrawEvent(ctx context.Context, session, channel string, id c
 func withdrawWaiting(t *engine.Tx, session string, seq int64, author *domain.Author) error {
 	gone, err := remove(t, `DELETE FROM inbox WHERE session = ?1 AND lane = 'turn' AND `+unclaimed+` AND (COALESCE(ticket, seq) = ?2
 			OR batch = (SELECT batch FROM inbox WHERE session = ?1 AND lane = 'turn' AND COALESCE(ticket, seq) = ?2))
-		RETURNING `+removedColumns, session, seq)
+		RETURNING `+columns, session, seq)
 	if err == nil && len(gone) == 0 {
 		err = domain.ErrNotFound
 	}
@@ -136,7 +136,7 @@ func withdrawWaiting(t *engine.Tx, session string, seq int64, author *domain.Aut
 }
 
 // withdraw cancels messages that were removed from a session's turn lane.
-func withdraw(t *engine.Tx, session string, gone []removed) error {
+func withdraw(t *engine.Tx, session string, gone []row) error {
 	if err := drop(t, session, domain.TurnLane, gone, takenBack); err != nil {
 		return err
 	}
@@ -147,9 +147,7 @@ func withdraw(t *engine.Tx, session string, gone []removed) error {
 // found is a Found with the data of its row.
 type found struct {
 	domain.Found
-	event
-	seq    int64
-	reacts bool
+	row
 }
 
 // changes reports whether the message can be changed: it waits, or was steered into a run that is known not to have
@@ -158,27 +156,36 @@ func (f found) changes(unread int64) bool {
 	return f.Standing == domain.StandingWaiting || f.Standing == domain.StandingSteered && f.Run == unread
 }
 
+// standing is the progress of a message towards its answer.
+func (r *row) standing() domain.Standing {
+	switch {
+	case r.joinedRun.Valid:
+		return domain.StandingSteered
+	case r.batch.Valid:
+		return domain.StandingRunning
+	default:
+		return domain.StandingWaiting
+	}
+}
+
 // find finds a chat's message in the turn lanes. Cleared messages are in none.
 func find(q engine.Querier, channel string, in chat.ID, id chat.MessageID) (f found, err error) {
 	if id == "" {
 		return f, nil
 	}
-	err = q.Each(`SELECT session, seq, event_id, reacts, message, COALESCE(joined_run, 0),
+	err = q.Each(`SELECT `+columns+`,
 			COALESCE((SELECT h.claude_session FROM runs r JOIN inbox h ON h.session = r.session AND h.lane = r.lane AND h.seq = r.seq
-				WHERE r.id = inbox.joined_run), ''),
-			CASE WHEN joined_run IS NOT NULL THEN ?3 WHEN batch IS NOT NULL THEN ?4 ELSE ?5 END
+				WHERE r.id = inbox.joined_run), '')
 		FROM inbox WHERE message_id = ?1 AND message_id != '' AND channel = ?2 AND withdrawn = 0`,
-		[]any{id, channel, domain.StandingSteered, domain.StandingRunning, domain.StandingWaiting}, func(rows engine.Rows) error {
-			got := found{event: event{channel: channel}}
-			var message string
-			if err := rows.Scan(&got.Session, &got.seq, &got.event.id, &got.reacts, &message, &got.Run, &got.ClaudeSession,
-				&got.Standing); err != nil {
+		[]any{id, channel}, func(rows engine.Rows) error {
+			var got found
+			if err := rows.Scan(append(got.dest(), &got.ClaudeSession)...); err != nil {
 				return err
 			}
-			if json.Unmarshal([]byte(message), &got.Message) != nil || got.Message.Chat.ID != in {
+			if got.Message, err = got.decode(); err != nil || got.Message.Chat.ID != in {
 				return nil
 			}
-			got.UUID = uuidOf(got.Message.Edition, got.event)
+			got.Session, got.Run, got.UUID, got.Standing = got.session, got.joinedRun.Int64, got.uuid(), got.standing()
 			f = got
 			return engine.ErrEnough
 		})
@@ -199,7 +206,7 @@ func (s *Store) Find(ctx context.Context, channel string, in chat.ID, id chat.Me
 // the message's standing. A message that a turn has is unchanged, with one exception: if it was steered into the run
 // unread, whose claude will not read it any more, it waits again, for its new Edition. Zero is no run.
 func (s *Store) Amend(ctx context.Context, m domain.Message, model *string, unread int64) (domain.Standing, error) {
-	e, err := encode(domain.Inbound{Message: m})
+	c, err := encode(m)
 	if err != nil {
 		return "", fmt.Errorf("amend: %w", err)
 	}
@@ -222,7 +229,7 @@ func (s *Store) Amend(ctx context.Context, m domain.Message, model *string, unre
 		_, err = t.Exec(`UPDATE inbox SET message = ?3, overrides = ?4, size = ?5, burst_by = CASE WHEN ?6 THEN '' ELSE burst_by END,
 				origin = ?7, fresh = ?8, edition = ?9, files = ?10
 			WHERE session = ?1 AND lane = 'turn' AND seq = ?2`,
-			f.Session, f.seq, e.message, e.overrides, len(m.Text), m.Fresh || m.Origin != "", m.Origin, m.Fresh, m.Edition, hasFiles(m))
+			f.Session, f.seq, c.message, c.overrides, c.size, c.fresh || c.origin != "", c.origin, c.fresh, c.edition, c.files)
 		return domain.StandingWaiting, err
 	})
 }
@@ -254,7 +261,7 @@ func (s *Store) WithdrawMessage(
 			return f.Standing, err
 		}
 		gone, err := remove(t, `DELETE FROM inbox WHERE session = ?1 AND lane = 'turn' AND seq = ?2 RETURNING `+
-			removedColumns, f.Session, f.seq)
+			columns, f.Session, f.seq)
 		if err != nil {
 			return "", err
 		}
