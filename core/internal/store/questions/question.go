@@ -27,11 +27,11 @@ func (s *Store) Ask(ctx context.Context, run int64, q domain.Question, items ...
 		return domain.Question{}, fmt.Errorf("ask: %w", err)
 	}
 	return engine.Do(ctx, s.db, "ask", func(t *engine.Tx) (domain.Question, error) {
-		h, err := queue.Fence(t, run)
+		session, err := queue.Fence(t, run)
 		if err != nil {
 			return domain.Question{}, err
 		}
-		q.Session = h.Session
+		q.Session = session
 		known, err := findQuestions(t, `session = ?1 AND digest = ?2 AND claude_session = ?3 AND authority = ?4 AND ended_at IS NULL`,
 			q.Session, q.Digest, q.ClaudeSession, q.Authority)
 		switch {

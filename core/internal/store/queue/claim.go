@@ -180,7 +180,7 @@ func describe(t *engine.Tx, session *domain.Session, claude string) error {
 
 // held is a run's place in its lane.
 type held struct {
-	Session string
+	session string
 	lane    domain.Lane
 	seq     int64
 	held    int64 // messages of the run
@@ -189,12 +189,18 @@ type held struct {
 	noted   bool  // the session has notes
 }
 
-// Fence finds a run that still has its lane; otherwise it returns ErrFenced.
-func Fence(q engine.Querier, runID int64) (held, error) {
+// Fence returns the session of a run that still has its lane; otherwise the error is [domain.ErrFenced].
+func Fence(t *engine.Tx, runID int64) (session string, err error) {
+	h, err := fence(t, runID)
+	return h.session, err
+}
+
+// fence finds a run that still has its lane; otherwise it returns ErrFenced.
+func fence(q engine.Querier, runID int64) (held, error) {
 	var h held
 	err := q.Row(`SELECT l.session, l.lane, r.seq, l.held, l.queued, l.urgent != 0, EXISTS (SELECT 1 FROM notes n WHERE n.session = l.session)
 		FROM lanes l JOIN runs r ON r.id = l.run_id WHERE l.run_id = ?1`,
-		[]any{runID}, &h.Session, &h.lane, &h.seq, &h.held, &h.queued, &h.urgent, &h.noted)
+		[]any{runID}, &h.session, &h.lane, &h.seq, &h.held, &h.queued, &h.urgent, &h.noted)
 	if errors.Is(err, sql.ErrNoRows) {
 		return h, domain.ErrFenced
 	}
@@ -205,7 +211,7 @@ func Fence(q engine.Querier, runID int64) (held, error) {
 // [domain.ErrFenced] for a run that has lost its lane. A power failure may undo it: claude does not sync its transcript either.
 func (s *Store) Consumed(ctx context.Context, runID int64) error {
 	return engine.ChangeSoftly(ctx, s.db, "consumed", func(t *engine.Tx) error {
-		h, err := Fence(t, runID)
+		h, err := fence(t, runID)
 		if err != nil {
 			return err
 		}
@@ -213,7 +219,7 @@ func (s *Store) Consumed(ctx context.Context, runID int64) error {
 		var started bool
 		err = t.Row(`UPDATE inbox SET consumed_at = COALESCE(consumed_at, ?4) WHERE session = ?1 AND lane = ?2 AND seq = ?3
 			RETURNING claude_session, EXISTS (SELECT 1 FROM claude_sessions c WHERE c.id = claude_session AND c.started_at IS NOT NULL)`,
-			[]any{h.Session, h.lane, h.seq, t.Now}, &claude, &started)
+			[]any{h.session, h.lane, h.seq, t.Now}, &claude, &started)
 		if err != nil || started {
 			return err
 		}
@@ -231,7 +237,7 @@ func (s *Store) ReplaceSession(ctx context.Context, runID int64, notice ...domai
 		return domain.Session{}, fmt.Errorf("replace session: %w", err)
 	}
 	return engine.Do(ctx, s.db, "replace session", func(t *engine.Tx) (domain.Session, error) {
-		h, err := Fence(t, runID)
+		h, err := fence(t, runID)
 		if err != nil {
 			return domain.Session{}, err
 		}
@@ -245,7 +251,7 @@ func (s *Store) ReplaceSession(ctx context.Context, runID int64, notice ...domai
 		if _, err := delivery.Post(t, runID, notice); err != nil {
 			return domain.Session{}, err
 		}
-		session, err := sessions.Find(t, h.Session)
+		session, err := sessions.Find(t, h.session)
 		if err == nil && session.ClaudeSession != claude {
 			err = describe(t, &session, claude)
 		}
@@ -260,14 +266,14 @@ func replaceClaude(t *engine.Tx, h held) (claude string, err error) {
 	var replacedAt sql.NullInt64
 	err = t.Row(`SELECT i.claude_session, s.claude_session, c.folder, c.replaced_at FROM inbox i JOIN sessions s ON s.key = i.session
 			JOIN claude_sessions c ON c.id = i.claude_session
-		WHERE i.session = ?1 AND i.lane = ?2 AND i.seq = ?3`, []any{h.Session, h.lane, h.seq}, &old, &current, &folder, &replacedAt)
+		WHERE i.session = ?1 AND i.lane = ?2 AND i.seq = ?3`, []any{h.session, h.lane, h.seq}, &old, &current, &folder, &replacedAt)
 	if err != nil {
 		return "", err
 	}
 	if old == current {
-		_, claude, err = sessions.Begin(t, h.Session)
+		_, claude, err = sessions.Begin(t, h.session)
 	} else {
-		claude, err = sessions.Make(t, h.Session, folder, replacedAt) // one that the session has only left takes the old one's place
+		claude, err = sessions.Make(t, h.session, folder, replacedAt) // one that the session has only left takes the old one's place
 		if err == nil {
 			_, err = t.Exec(`UPDATE claude_sessions SET replaced_at = ?2 WHERE id = ?1`, old, t.Now)
 		}
@@ -276,7 +282,7 @@ func replaceClaude(t *engine.Tx, h held) (claude string, err error) {
 		return "", err
 	}
 	_, err = t.Exec(`UPDATE inbox SET claude_session = ?4, consumed_at = NULL
-		WHERE session = ?1 AND lane = ?2 AND (batch = ?3 OR batch IS NULL AND claude_session = ?5)`, h.Session, h.lane, h.seq, claude, old)
+		WHERE session = ?1 AND lane = ?2 AND (batch = ?3 OR batch IS NULL AND claude_session = ?5)`, h.session, h.lane, h.seq, claude, old)
 	return claude, err
 }
 
@@ -303,7 +309,7 @@ func (s *Store) Hold(ctx context.Context, runID int64, h domain.Hold) error {
 // hold records why and until when a run's message is held, and returns when it is tried again.
 func hold(t *engine.Tx, of held, h domain.Hold) (again time.Time, err error) {
 	if _, err := t.Exec(`UPDATE inbox SET attempts = attempts - 1 WHERE session = ?1 AND lane = ?2 AND batch = ?3 AND attempts > 0`,
-		of.Session, of.lane, of.seq); err != nil {
+		of.session, of.lane, of.seq); err != nil {
 		return time.Time{}, err
 	}
 	if h.Lift != (domain.Lift{}) {
@@ -313,7 +319,7 @@ func hold(t *engine.Tx, of held, h domain.Hold) (again time.Time, err error) {
 	}
 	if h.Firm {
 		if _, err := t.Exec(`UPDATE inbox SET held_until = ?4, budget = ?5 WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
-			of.Session, of.lane, of.seq, engine.Millis(h.Until), h.Lift.Budget); err != nil {
+			of.session, of.lane, of.seq, engine.Millis(h.Until), h.Lift.Budget); err != nil {
 			return time.Time{}, err
 		}
 	}
@@ -326,14 +332,14 @@ func hold(t *engine.Tx, of held, h domain.Hold) (again time.Time, err error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	_, err = t.Exec(`UPDATE inbox SET receipt = ?4 WHERE session = ?1 AND lane = ?2 AND seq = ?3`, of.Session, of.lane, of.seq, item)
+	_, err = t.Exec(`UPDATE inbox SET receipt = ?4 WHERE session = ?1 AND lane = ?2 AND seq = ?3`, of.session, of.lane, of.seq, item)
 	return h.Until, err
 }
 
 // giveBack returns a run to its lane. When returns when it is tried again; zero: at once.
 func (s *Store) giveBack(ctx context.Context, runID int64, cause string, when func(t *engine.Tx, of held) (time.Time, error)) error {
 	return engine.Change(ctx, s.db, "release", func(t *engine.Tx) error {
-		h, err := Fence(t, runID)
+		h, err := fence(t, runID)
 		if err != nil {
 			return err
 		}
@@ -344,14 +350,14 @@ func (s *Store) giveBack(ctx context.Context, runID int64, cause string, when fu
 		if err := part(t, h, runID); err != nil {
 			return err
 		}
-		if _, err := t.Exec(`UPDATE lanes SET run_id = NULL, held = 0 WHERE session = ?1 AND lane = ?2`, h.Session, h.lane); err != nil {
+		if _, err := t.Exec(`UPDATE lanes SET run_id = NULL, held = 0 WHERE session = ?1 AND lane = ?2`, h.session, h.lane); err != nil {
 			return err
 		}
 		readyAt := t.Now
 		if !again.IsZero() {
 			readyAt = max(readyAt, engine.Millis(again))
 		}
-		if err := postpone(t, h.Session, h.lane, h.seq, readyAt); err != nil {
+		if err := postpone(t, h.session, h.lane, h.seq, readyAt); err != nil {
 			return err
 		}
 		if _, err := t.Exec(`UPDATE runs SET state = ?2, ended_at = ?3, error = ?4 WHERE id = ?1`, runID, domain.RunLost,

@@ -42,7 +42,7 @@ func checkCompletion(c domain.Completion) error {
 }
 
 func complete(t *engine.Tx, runID int64, c domain.Completion) error {
-	h, err := Fence(t, runID)
+	h, err := fence(t, runID)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func complete(t *engine.Tx, runID int64, c domain.Completion) error {
 	}
 	first := h.seq + 1
 	if h.urgent {
-		if first, err = advanceUrgent(t, h.Session, h.lane, first); err != nil {
+		if first, err = advanceUrgent(t, h.session, h.lane, first); err != nil {
 			return err
 		}
 	}
@@ -77,7 +77,7 @@ func complete(t *engine.Tx, runID int64, c domain.Completion) error {
 	if err != nil {
 		return err
 	}
-	if err := delivery.MarkReported(t, h.Session, c.Reported); err != nil {
+	if err := delivery.MarkReported(t, h.session, c.Reported); err != nil {
 		return err
 	}
 	if _, err := delivery.Post(t, runID, c.Items); err != nil {
@@ -86,15 +86,15 @@ func complete(t *engine.Tx, runID int64, c domain.Completion) error {
 	if err := delivery.RecordFiles(t, c.Files); err != nil {
 		return err
 	}
-	if err := sessions.AppendTranscript(t, h.Session, c.Turn.Made(), c.Transcript, ids...); err != nil {
+	if err := sessions.AppendTranscript(t, h.session, c.Turn.Made(), c.Transcript, ids...); err != nil {
 		return err
 	}
 	if h.lane == domain.TurnLane && h.noted {
-		if err := sessions.SettleNotes(t, h.Session, h.seq, c.State == domain.RunDone || head.consumedAt.Valid); err != nil {
+		if err := sessions.SettleNotes(t, h.session, h.seq, c.State == domain.RunDone || head.consumedAt.Valid); err != nil {
 			return err
 		}
 	}
-	if err := sessions.AddNotes(t, h.Session, c.Notes); err != nil {
+	if err := sessions.AddNotes(t, h.session, c.Notes); err != nil {
 		return err
 	}
 	if err := delivery.Mirror(t, c.From, chat.Address{}); err != nil {
@@ -108,14 +108,14 @@ func complete(t *engine.Tx, runID int64, c domain.Completion) error {
 			return err
 		}
 	}
-	return sessions.AddFigures(t, h.Session, claude, *c.Turn)
+	return sessions.AddFigures(t, h.session, claude, *c.Turn)
 }
 
 // leave removes a run's messages from the inbox: those that it was claimed for, and those that it has covered. Other
 // messages that were joined to it are separated from it. It returns the removed ones in order, the run's head first.
 func leave(t *engine.Tx, h held, runID int64, c domain.Completion) ([]row, error) {
 	done, err := remove(t, `DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND batch = ?3 RETURNING `+columns,
-		h.Session, h.lane, h.seq)
+		h.session, h.lane, h.seq)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func said(done []row) (entries []chat.TranscriptEntry, ids []chat.MessageID) {
 // covered removes the messages with these uuids from the inbox.
 func covered(t *engine.Tx, h held, uuids []string) ([]row, error) {
 	var seqs []int64
-	err := t.Each(`SELECT channel, event_id, seq, edition FROM inbox WHERE session = ?1 AND lane = ?2`, []any{h.Session, h.lane}, func(rows engine.Rows) error {
+	err := t.Each(`SELECT channel, event_id, seq, edition FROM inbox WHERE session = ?1 AND lane = ?2`, []any{h.session, h.lane}, func(rows engine.Rows) error {
 		var r row
 		if err := rows.Scan(&r.channel, &r.id, &r.seq, &r.edition); err != nil {
 			return err
@@ -188,7 +188,7 @@ func covered(t *engine.Tx, h held, uuids []string) ([]row, error) {
 	var gone []row
 	for _, seq := range seqs {
 		r, err := remove(t, `DELETE FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3 RETURNING `+columns,
-			h.Session, h.lane, seq)
+			h.session, h.lane, seq)
 		if err != nil {
 			return nil, err
 		}
@@ -201,7 +201,7 @@ func covered(t *engine.Tx, h held, uuids []string) ([]row, error) {
 func putFirst(t *engine.Tx, h held, seq int64, claude string, in domain.Inbound) error {
 	var current string
 	var messageAt, commandedAt sql.NullInt64
-	err := t.Row(`SELECT claude_session, message_at, commanded_at FROM sessions WHERE key = ?1`, []any{h.Session}, &current, &messageAt, &commandedAt)
+	err := t.Row(`SELECT claude_session, message_at, commanded_at FROM sessions WHERE key = ?1`, []any{h.session}, &current, &messageAt, &commandedAt)
 	if err != nil || current != claude {
 		return err
 	}
@@ -215,11 +215,11 @@ func putFirst(t *engine.Tx, h held, seq int64, claude string, in domain.Inbound)
 	}
 	var ticket int64 // It has a number of its own: an earlier message may have had its place.
 	if err := t.Row(`UPDATE lanes SET next_seq = next_seq + 1, queued = queued + 1 WHERE session = ?1 AND lane = ?2 RETURNING next_seq`,
-		[]any{h.Session, h.lane}, &ticket); err != nil {
+		[]any{h.session, h.lane}, &ticket); err != nil {
 		return err
 	}
 	return insert(t, row{
-		session: h.Session, lane: h.lane, seq: seq, event: event{in.Message.Channel, in.EventID}, content: content,
+		session: h.session, lane: h.lane, seq: seq, event: event{in.Message.Channel, in.EventID}, content: content,
 		ticket: sql.NullInt64{Int64: ticket, Valid: true}, burst: ticket,
 		receivedAt: arrival(h.lane, t.Now, messageAt.Int64, commandedAt.Int64), readyAt: t.Now, previousAt: messageAt,
 	})
@@ -233,7 +233,7 @@ func free(t *engine.Tx, h held, gone int) error {
 			(ready_at, owner) = (SELECT CASE WHEN i.ready_at > ?4 THEN i.ready_at ELSE ?4 END, CASE WHEN i.authority = ?5 THEN 1 ELSE 0 END
 				FROM inbox i WHERE i.session = ?1 AND i.lane = ?2 ORDER BY i.seq LIMIT 1)
 		WHERE session = ?1 AND lane = ?2
-		RETURNING queued`, []any{h.Session, h.lane, gone, t.Now, chat.Owner}, &queued)
+		RETURNING queued`, []any{h.session, h.lane, gone, t.Now, chat.Owner}, &queued)
 	if err == nil && queued > 0 {
 		t.Announce(LaneReady(h.lane))
 	}

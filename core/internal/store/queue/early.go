@@ -29,7 +29,7 @@ func checkEarly(e domain.Early) error {
 }
 
 func early(t *engine.Tx, runID int64, e domain.Early) (preview int64, err error) {
-	h, err := Fence(t, runID)
+	h, err := fence(t, runID)
 	if err != nil {
 		return 0, err
 	}
@@ -51,20 +51,20 @@ func early(t *engine.Tx, runID int64, e domain.Early) (preview int64, err error)
 	}
 	err = t.Row(`UPDATE inbox SET said = ?4, preview = CASE WHEN ?5 != 0 THEN ?5 WHEN ?6 THEN 0 ELSE preview END
 		WHERE session = ?1 AND lane = ?2 AND seq = ?3 RETURNING preview`,
-		[]any{h.Session, h.lane, h.seq, e.Said, posted, e.Unpreview}, &preview)
+		[]any{h.session, h.lane, h.seq, e.Said, posted, e.Unpreview}, &preview)
 	return preview, err
 }
 
 // disown removes what a run has sent early: the rest of that text will not follow.
 func disown(t *engine.Tx, h held) error {
 	var preview int64
-	err := t.Row(`SELECT preview FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3`, []any{h.Session, h.lane, h.seq}, &preview)
+	err := t.Row(`SELECT preview FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3`, []any{h.session, h.lane, h.seq}, &preview)
 	if err != nil {
 		return err
 	}
 	if err := delivery.Retract(t, preview); err != nil {
 		return err
 	}
-	_, err = t.Exec(`UPDATE inbox SET said = '', preview = 0 WHERE session = ?1 AND lane = ?2 AND seq = ?3`, h.Session, h.lane, h.seq)
+	_, err = t.Exec(`UPDATE inbox SET said = '', preview = 0 WHERE session = ?1 AND lane = ?2 AND seq = ?3`, h.session, h.lane, h.seq)
 	return err
 }

@@ -20,19 +20,19 @@ func (s *Store) Join(ctx context.Context, runID int64) ([]domain.Queued, error) 
 
 func join(t *engine.Tx, runID int64) ([]domain.Queued, error) {
 	const most = 20
-	h, err := Fence(t, runID)
+	h, err := fence(t, runID)
 	if err != nil || h.queued == h.held {
 		return nil, err
 	}
 	var share, overrides, claude, current string
 	err = t.Row(`SELECT i.share, i.overrides, i.claude_session, s.claude_session FROM inbox i JOIN sessions s ON s.key = i.session
-		WHERE i.session = ?1 AND i.lane = ?2 AND i.seq = ?3`, []any{h.Session, h.lane, h.seq}, &share, &overrides, &claude, &current)
+		WHERE i.session = ?1 AND i.lane = ?2 AND i.seq = ?3`, []any{h.session, h.lane, h.seq}, &share, &overrides, &claude, &current)
 	if err != nil {
 		return nil, err
 	}
 	var found []claimed
 	err = t.Each(`SELECT `+columns+` FROM inbox WHERE session = ?1 AND lane = ?2 AND batch IS NULL AND joined_run IS NULL ORDER BY seq LIMIT ?3 + 0`,
-		[]any{h.Session, h.lane, most}, func(rows engine.Rows) error {
+		[]any{h.session, h.lane, most}, func(rows engine.Rows) error {
 			var m claimed
 			err := rows.Scan(m.dest()...)
 			if err != nil {
@@ -61,14 +61,14 @@ func join(t *engine.Tx, runID int64) ([]domain.Queued, error) {
 			return nil, err
 		}
 		if _, err := t.Exec(`UPDATE inbox SET joined_run = ?4, receipt = 0 WHERE session = ?1 AND lane = ?2 AND seq = ?3`,
-			h.Session, h.lane, m.seq, runID); err != nil {
+			h.session, h.lane, m.seq, runID); err != nil {
 			return nil, err
 		}
 		if err := show(t, m.event, m.reacts, domain.StageRunning); err != nil {
 			return nil, err
 		}
 	}
-	_, err = t.Exec(`UPDATE lanes SET held = held + ?3 WHERE session = ?1 AND lane = ?2`, h.Session, h.lane, len(list))
+	_, err = t.Exec(`UPDATE lanes SET held = held + ?3 WHERE session = ?1 AND lane = ?2`, h.session, h.lane, len(list))
 	return list, err
 }
 
@@ -79,7 +79,7 @@ func part(t *engine.Tx, h held, runID int64) error {
 		return err
 	}
 	if len(gone) > 0 {
-		if err := drop(t, h.Session, h.lane, gone, cleared); err != nil {
+		if err := drop(t, h.session, h.lane, gone, cleared); err != nil {
 			return err
 		}
 	}
@@ -114,7 +114,7 @@ func partAll(t *engine.Tx) error {
 	err := t.Each(`SELECT session, lane, run_id FROM lanes WHERE run_id IS NOT NULL`, nil, func(rows engine.Rows) error {
 		var j joined
 		defer func() { list = append(list, j) }()
-		return rows.Scan(&j.Session, &j.lane, &j.run)
+		return rows.Scan(&j.session, &j.lane, &j.run)
 	})
 	if err != nil {
 		return err

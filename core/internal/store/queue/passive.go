@@ -40,14 +40,14 @@ func (s *Store) NotifyDropped(ctx context.Context, runID int64, items ...domain.
 		return fmt.Errorf("tell of dropped messages: %w", err)
 	}
 	return engine.Change(ctx, s.db, "tell of dropped messages", func(t *engine.Tx) error {
-		h, err := Fence(t, runID)
+		h, err := fence(t, runID)
 		if err != nil {
 			return err
 		}
 		if _, err := delivery.Post(t, 0, items); err != nil {
 			return err
 		}
-		_, err = t.Exec(`UPDATE notes SET told = count WHERE session = ?1 AND kind = ?2 AND batch = ?3`, h.Session,
+		_, err = t.Exec(`UPDATE notes SET told = count WHERE session = ?1 AND kind = ?2 AND batch = ?3`, h.session,
 			domain.NoteOverflow, h.seq)
 		return err
 	})

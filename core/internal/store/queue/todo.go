@@ -17,12 +17,12 @@ func (s *Store) SetTodos(ctx context.Context, runID int64, list []domain.Todo) e
 		return fmt.Errorf("set todos: %w", err)
 	}
 	return engine.ChangeSoftly(ctx, s.db, "set todos", func(t *engine.Tx) error {
-		h, err := Fence(t, runID)
+		h, err := fence(t, runID)
 		if err != nil {
 			return err
 		}
 		_, err = t.Exec(`UPDATE claude_sessions SET todos = ?4 WHERE id =
-			(SELECT claude_session FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3)`, h.Session, h.lane, h.seq, string(encoded))
+			(SELECT claude_session FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3)`, h.session, h.lane, h.seq, string(encoded))
 		return err
 	})
 }

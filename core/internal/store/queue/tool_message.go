@@ -65,7 +65,7 @@ func (s *Store) ChangeByTool(ctx context.Context, runID int64, c domain.ToolChan
 }
 
 func changeByTool(t *engine.Tx, runID int64, c domain.ToolChange) error {
-	h, err := Fence(t, runID)
+	h, err := fence(t, runID)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func changeByTool(t *engine.Tx, runID int64, c domain.ToolChange) error {
 	if err := dedupe.NotePosted(t, c.Key, 0); err != nil {
 		return err
 	}
-	m, err := agentMessage(t, `session = ?1 AND number = ?2`, h.Session, c.Number)
+	m, err := agentMessage(t, `session = ?1 AND number = ?2`, h.session, c.Number)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func changeByTool(t *engine.Tx, runID int64, c domain.ToolChange) error {
 			}
 		}
 		// The row stays, so that the number is no other message's.
-		_, err := t.Exec(`UPDATE agent_messages SET texts = '[]', files = '[]', labels = '[]' WHERE session = ?1 AND number = ?2`, h.Session, c.Number)
+		_, err := t.Exec(`UPDATE agent_messages SET texts = '[]', files = '[]', labels = '[]' WHERE session = ?1 AND number = ?2`, h.session, c.Number)
 		return err
 	}
 	switch {
@@ -120,7 +120,7 @@ func changeByTool(t *engine.Tx, runID int64, c domain.ToolChange) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.Exec(`UPDATE agent_messages SET texts = ?3, labels = ?4 WHERE session = ?1 AND number = ?2`, h.Session,
+	_, err = t.Exec(`UPDATE agent_messages SET texts = ?3, labels = ?4 WHERE session = ?1 AND number = ?2`, h.session,
 		c.Number, texts, labels)
 	return err
 }

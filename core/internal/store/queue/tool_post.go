@@ -25,13 +25,13 @@ func (s *Store) PostByTool(ctx context.Context, runID int64, m domain.ToolPost) 
 }
 
 func tell(t *engine.Tx, runID int64, m domain.ToolPost) (number int64, err error) {
-	h, err := Fence(t, runID)
+	h, err := fence(t, runID)
 	if err != nil {
 		return 0, err
 	}
 	var fresh bool
 	if m.Numbered {
-		number, fresh, err = postNumbered(t, h.Session, m)
+		number, fresh, err = postNumbered(t, h.session, m)
 	} else {
 		_, fresh, err = delivery.PostOnce(t, m.Key, m.From, m.Items)
 	}
@@ -47,7 +47,7 @@ func recordSent(t *engine.Tx, h held, more domain.SentByTool, files []domain.Out
 		return err
 	}
 	var kept string
-	err := t.Row(`SELECT told FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3`, []any{h.Session, h.lane, h.seq}, &kept)
+	err := t.Row(`SELECT told FROM inbox WHERE session = ?1 AND lane = ?2 AND seq = ?3`, []any{h.session, h.lane, h.seq}, &kept)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func recordSent(t *engine.Tx, h held, more domain.SentByTool, files []domain.Out
 	if err != nil {
 		return err
 	}
-	_, err = t.Exec(`UPDATE inbox SET told = ?4 WHERE session = ?1 AND lane = ?2 AND seq = ?3`, h.Session, h.lane, h.seq, string(raw))
+	_, err = t.Exec(`UPDATE inbox SET told = ?4 WHERE session = ?1 AND lane = ?2 AND seq = ?3`, h.session, h.lane, h.seq, string(raw))
 	return err
 }
 
