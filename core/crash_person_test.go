@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/clawhost/clawhost/core/internal/base/wording"
 )
 
 // person writes numbered messages in one chat and notes the answers. What they write, and what they make of what they read, is
@@ -199,6 +201,9 @@ func (p *person) hear(heard string, oks chan<- string) {
 	}
 	p.keys[said[2]] = text
 	p.last = append(p.last[max(0, len(p.last)-5):], text)
+	if text == wording.WaitingForOthers {
+		return // on a slow machine: it is no answer
+	}
 	answered, replies, err := p.behaviour.hears(text)
 	if err != nil {
 		p.wrong = append(p.wrong, err.Error())
