@@ -59,7 +59,7 @@ var layers = func() (paths []string) {
 // testSupport are the packages that only tests import.
 var testSupport = []string{
 	"base/journal", "claude/messagesapi", "claude/recordings", "media/mediatest", "network/plugins/plugintest", "rules",
-	"store/engine/enginetest", "store/storetest",
+	"store/engine/enginetest", "store/postgres/postgrestest", "store/storetest",
 }
 
 // translators are the packages of core that know the protocol's messages. All others see the vocabulary of sdk/chat.
