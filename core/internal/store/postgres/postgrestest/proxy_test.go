@@ -16,8 +16,15 @@ func TestProxyCut(t *testing.T) {
 	conn := connect(t, dsn)
 	do(t, conn, "SELECT 1")
 	p.Cut()
-	if err := conn.Ping(t.Context()); err == nil {
-		t.Error("a cut connection answers")
+	failed := make(chan error, 1)
+	go func() { failed <- conn.Ping(t.Context()) }()
+	select {
+	case err := <-failed:
+		if err == nil {
+			t.Error("a cut connection answers")
+		}
+	case <-time.After(patience):
+		t.Fatal("a cut connection stays open")
 	}
 	if _, err := pgx.Connect(t.Context(), dsn); err == nil {
 		t.Error("a cut network connects")
@@ -92,8 +99,9 @@ func TestProxyEndsWithItsTest(t *testing.T) {
 	s := Shared(t)
 	answer := make(chan error, 1)
 	t.Run("a test", func(t *testing.T) {
+		dsn := s.Database(t) // outlives the proxy
 		p := NewProxy(t, s)
-		conn, err := pgx.Connect(t.Context(), p.DSN(s.Database(t)))
+		conn, err := pgx.Connect(t.Context(), p.DSN(dsn))
 		check(t, err)
 		p.BlackHole()
 		go func() { answer <- conn.Ping(context.Background()) }() // until the network is cut
