@@ -86,6 +86,7 @@ func TestBacklog(t *testing.T) {
 // Commits are counted when they are on the disk, and only those that wait for it.
 func TestCommitsAreCounted(t *testing.T) {
 	t.Parallel()
+	SQLiteOnly(t)
 	counts := metrics.New(metrics.Labels{})
 	s, err := Open(t.Context(), t.TempDir()+"/clawhost.db", Options{Metrics: counts})
 	if err != nil {

@@ -155,6 +155,7 @@ func wholeWay(tb testing.TB, s *store.Store, in domain.Inbound) (accepted, claim
 // The allocations of a message in the store neither grow unnoticed nor stay written down as more than they are. The test
 // runs alone, because all allocations of the process count.
 func TestAllocationsOfAMessage(t *testing.T) {
+	store.SQLiteOnly(t)
 	const want = 476
 	s, n := benchStore(t, 10), 0
 	got := testing.AllocsPerRun(300, func() {

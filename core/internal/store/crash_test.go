@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/clawhost/clawhost/core/internal/store"
 )
 
 const crashSessions = 12
@@ -23,6 +25,7 @@ const crashSessions = 12
 // as the scheduler lets it.
 // Behaviour: accept-durable, burst-durable, answer-once.
 func TestCrash(t *testing.T) {
+	store.SQLiteOnly(t)
 	kills, seed := 10, uint64(time.Now().UnixNano())
 	if os.Getenv("CLAWHOST_LONG") != "" {
 		kills = 250

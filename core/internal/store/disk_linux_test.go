@@ -32,6 +32,7 @@ func sound(t *testing.T, path string) (waiting int) {
 // TestAFullDisk: what cannot be written is not accepted, what was accepted stays, and once there is space the store continues.
 func TestAFullDisk(t *testing.T) {
 	t.Parallel()
+	store.SQLiteOnly(t)
 	dir := t.TempDir()
 	err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=2m,mode=0700")
 	if errors.Is(err, os.ErrPermission) {
@@ -89,6 +90,7 @@ func TestAFullDisk(t *testing.T) {
 // TestACopyMadeMeanwhile: SQLite's own means copy a database whole while the host writes to it.
 func TestACopyMadeMeanwhile(t *testing.T) {
 	t.Parallel()
+	store.SQLiteOnly(t)
 	b := setup(t)
 	var writing sync.WaitGroup
 	stop, accepted := make(chan struct{}), 0

@@ -13,6 +13,7 @@ import (
 // A database that a failed disk has left unreadable is said to be that, not only "malformed (11)".
 func TestADamagedDatabaseIsExplained(t *testing.T) {
 	t.Parallel()
+	store.SQLiteOnly(t)
 	path := filepath.Join(t.TempDir(), "clawhost.db")
 	s, err := store.Open(t.Context(), path, store.Options{})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -49,9 +50,13 @@ var errDry = errors.New("nothing is to be deleted")
 // a channel are is not recorded, so the metadata of all files of the person's channels are deleted but those that are needed. No
 // turn may run. If dry is set, it deletes nothing and returns what it would. The text is in the file until [Store.Compact].
 func (s *Store) Forget(ctx context.Context, p Person, dry bool) (Forgotten, error) {
+	tables, _, err := s.db.Tables(ctx)
+	if err != nil {
+		return Forgotten{}, fmt.Errorf("forget: %w", err)
+	}
 	var f *forgetting
-	err := engine.Change(ctx, s.db, "forget", func(t *engine.Tx) error {
-		f = &forgetting{tx: t, person: p, found: Forgotten{Rows: map[string]int64{}}}
+	err = engine.Change(ctx, s.db, "forget", func(t *engine.Tx) error {
+		f = &forgetting{tx: t, tables: tables, person: p, found: Forgotten{Rows: map[string]int64{}}}
 		if err := f.run(); err != nil {
 			return err
 		}
@@ -72,6 +77,7 @@ func (s *Store) Forget(ctx context.Context, p Person, dry bool) (Forgotten, erro
 // forgetting is one deletion.
 type forgetting struct {
 	tx     *engine.Tx
+	tables []engine.Table
 	person Person
 	chats  []chat.ID // their direct chats, of any of the channels
 	names  []string  // others call them so
@@ -95,7 +101,7 @@ func (f *forgetting) run() error {
 	f.found.Terms = slices.Compact(f.found.Terms)
 	f.found.Users, f.found.Names = f.person.Users, f.names
 	var err error
-	f.found.Left, err = mentions(f.tx, f.found.Terms)
+	f.found.Left, err = mentions(f.tx, f.tables, f.found.Terms)
 	return err
 }
 

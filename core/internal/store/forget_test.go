@@ -23,6 +23,7 @@ import (
 // Each table with rows of a session or a chat is one that is looked at, or one that says why not.
 func TestForgetKnowsTheTables(t *testing.T) {
 	t.Parallel()
+	SQLiteOnly(t)
 	s := openTest(t)
 	other := map[string]string{
 		"worktrees.session":   "those that exist have a folder of the operator's",
@@ -96,6 +97,7 @@ func told(t *testing.T, s *Store, channel, id, session string) (waits func()) {
 // Behaviour: forget.
 func TestForget(t *testing.T) {
 	t.Parallel()
+	SQLiteOnly(t)
 	path := filepath.Join(t.TempDir(), File)
 	s, err := Open(t.Context(), path, Options{})
 	if err != nil {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"database/sql"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -40,25 +41,11 @@ func Spellings(terms []string) (all []string) {
 	return all
 }
 
-// mentions returns what of all tables has one of the terms.
-func mentions(t *engine.Tx, terms []string) (list []Mention, err error) {
+// mentions returns what of these tables has one of the terms.
+func mentions(t *engine.Tx, tables []engine.Table, terms []string) (list []Mention, err error) {
 	terms = Spellings(terms)
-	var names []string
-	err = t.Each(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`, nil, func(r engine.Rows) error {
-		var name string
-		if err := r.Scan(&name); err != nil {
-			return err
-		}
-		if !strings.HasPrefix(name, "sqlite_") {
-			names = append(names, name)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		found, err := mentionsIn(t, name, terms)
+	for _, table := range tables {
+		found, err := mentionsIn(t, table, terms)
 		if err != nil {
 			return nil, err
 		}
@@ -67,26 +54,47 @@ func mentions(t *engine.Tx, terms []string) (list []Mention, err error) {
 	return list[:min(len(list), maxMentions)], nil
 }
 
-func mentionsIn(t *engine.Tx, table string, terms []string) ([]Mention, error) {
-	var columns []string // without numbers, which are nobody's ids
-	err := t.Each(`SELECT name FROM pragma_table_info(?1)`, []any{table}, func(r engine.Rows) error {
-		var name string
-		defer func() {
-			columns = append(columns, `CASE WHEN typeof(`+name+`) IN ('text', 'blob') THEN CAST(`+name+` AS TEXT) ELSE '' END`)
-		}()
-		return r.Scan(&name)
-	})
-	if err != nil {
-		return nil, err
+func mentionsIn(t *engine.Tx, table engine.Table, terms []string) ([]Mention, error) {
+	var names []string // without numbers, which are nobody's ids
+	var texts []sql.NullString
+	var bytes [][]byte
+	for _, kind := range []string{engine.Text, engine.Bytes} {
+		for _, c := range table.Columns {
+			if c.Kind == kind {
+				names = append(names, c.Name)
+			}
+		}
+		if kind == engine.Text {
+			texts = make([]sql.NullString, len(names))
+		} else {
+			bytes = make([][]byte, len(names)-len(texts))
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	var of string
+	dest := []any{&of}
+	for i := range texts {
+		dest = append(dest, &texts[i])
+	}
+	for i := range bytes {
+		dest = append(dest, &bytes[i])
 	}
 	found := map[Mention]int{}
-	err = t.Each(`SELECT `+whose(table)+`, `+strings.Join(columns, ` || char(10) || `)+` FROM `+table, nil, func(r engine.Rows) error {
-		var of, text string
-		if err := r.Scan(&of, &text); err != nil {
+	err := t.Each(`SELECT `+whose(table.Name)+`, `+strings.Join(names, `, `)+` FROM `+table.Name, nil, func(r engine.Rows) error {
+		if err := r.Scan(dest...); err != nil {
 			return err
 		}
-		if i := slices.IndexFunc(terms, func(term string) bool { return HasTerm(text, term) }); i >= 0 {
-			found[Mention{Where: strings.TrimSuffix(table+" of "+of, " of "), Term: terms[i]}]++
+		var text strings.Builder
+		for _, column := range texts {
+			text.WriteString(column.String + "\n")
+		}
+		for _, column := range bytes {
+			text.WriteString(string(column) + "\n")
+		}
+		if i := slices.IndexFunc(terms, func(term string) bool { return HasTerm(text.String(), term) }); i >= 0 {
+			found[Mention{Where: strings.TrimSuffix(table.Name+" of "+of, " of "), Term: terms[i]}]++
 		}
 		return nil
 	})

@@ -19,7 +19,7 @@ import (
 // writeOld makes a database as a build wrote it that knew only the first migrations, with some rows.
 func writeOld(t *testing.T, path string, schema int, inserts ...string) {
 	t.Helper()
-	all := migrations.Files()
+	all := migrations.SQLite()
 	names, err := fs.Glob(all, "*.sql")
 	if err != nil {
 		t.Fatal(err)
@@ -56,6 +56,7 @@ func writeOld(t *testing.T, path string, schema int, inserts ...string) {
 // A process that a build recorded which knew no marks is still there to be ended.
 func TestProcessesOutliveAnUpgrade(t *testing.T) {
 	t.Parallel()
+	SQLiteOnly(t)
 	path := filepath.Join(t.TempDir(), "clawhost.db")
 	writeOld(t, path, 19, `INSERT INTO processes (pid, start_time, kind, name, boot_id, host_pid, host_start) VALUES (7, 2, 'claude', 'uuid', 'boot', 5, 1)`)
 	s, err := Open(t.Context(), path, Options{})
@@ -73,6 +74,7 @@ func TestProcessesOutliveAnUpgrade(t *testing.T) {
 // been given back and two wait.
 func TestMessagesOutliveAnUpgrade(t *testing.T) {
 	t.Parallel()
+	SQLiteOnly(t)
 	ctx, path := t.Context(), filepath.Join(t.TempDir(), "clawhost.db")
 	writeOld(t, path, 1,
 		`INSERT INTO sessions (key, claude_session, kind, title, channel, chat, thread, created_at, reset_at)
@@ -125,6 +127,7 @@ func TestMessagesOutliveAnUpgrade(t *testing.T) {
 // The chat is notified of dropped messages that were noted by a build which did not record such notices.
 func TestNotesOutliveAnUpgrade(t *testing.T) {
 	t.Parallel()
+	SQLiteOnly(t)
 	path := filepath.Join(t.TempDir(), "clawhost.db")
 	writeOld(t, path, 20, `INSERT INTO notes (session, kind, at, sender, text, count) VALUES ('a', 'overflow', 1, 'anna', 'a1', 3)`)
 	s, err := Open(t.Context(), path, Options{})
@@ -145,6 +148,7 @@ func TestNotesOutliveAnUpgrade(t *testing.T) {
 // A question of a build that knew one message of each is open where it was, with buttons or with numbers.
 func TestQuestionsOutliveAnUpgrade(t *testing.T) {
 	t.Parallel()
+	SQLiteOnly(t)
 	path := filepath.Join(t.TempDir(), "clawhost.db")
 	const columns = `INSERT INTO questions (id, session, claude_session, digest, authority, asker, channel, chat, thread, piece, body, state, created_at, expires_at)
 		VALUES ('%s', 's', 'c', '%[1]s', 3, 'c:a', 'c', 'a', '7', %d, '%s', 'open', 1, 9)`
@@ -173,6 +177,7 @@ func TestQuestionsOutliveAnUpgrade(t *testing.T) {
 // What the messages of a build said in their JSON alone, that steps select them by, is in the columns.
 func TestColumnsOfMessagesOutliveAnUpgrade(t *testing.T) {
 	t.Parallel()
+	SQLiteOnly(t)
 	type columns struct {
 		authority                       chat.Authority
 		origin                          domain.Origin
@@ -240,6 +245,7 @@ func TestColumnsOfMessagesOutliveAnUpgrade(t *testing.T) {
 // An entry that a build wrote which did not note how answers were made is still exported.
 func TestTranscriptsOutliveAnUpgrade(t *testing.T) {
 	t.Parallel()
+	SQLiteOnly(t)
 	path := filepath.Join(t.TempDir(), "clawhost.db")
 	writeOld(t, path, 24, `INSERT INTO transcript (session, role, text, said_at) VALUES ('a', 2, 'hello', 1)`)
 	s, err := Open(t.Context(), path, Options{})

@@ -32,6 +32,8 @@ func TestModel(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	server := filepath.Join(t.TempDir(), "clawhost.db") // of all rounds, where stores are kept on a server
+	inServer := store.Prepare(t, server)
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "clawhost-model")
 		if err != nil {
@@ -44,9 +46,15 @@ func TestModel(t *testing.T) {
 			became: map[int64]chat.MessageID{}, keptIn: map[int64]chat.ID{},
 			runs: map[int64]laneKey{}, fenced: []int64{1 << 40}, deliveries: map[int64]chat.ID{}, events: map[chat.EventID]domain.RunState{},
 		}
+		if inServer {
+			m.path = server
+			if err := store.Empty(ctx, server); err != nil {
+				t.Fatal(err)
+			}
+		}
 		m.open(t)
 		defer func() { _ = m.store.Close() }()
-		if m.rows, err = sql.Open("sqlite", "file:"+m.path+"?_pragma=query_only(1)"); err != nil {
+		if m.rows, err = store.Raw(m.path); err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = m.rows.Close() }()
@@ -125,7 +133,7 @@ func (m *model) open(t *rapid.T) {
 	if err := prepare(m.path); err != nil {
 		t.Fatal(err)
 	}
-	s, err := store.Open(m.ctx, m.path, store.Options{Now: m.clock.Now})
+	s, err := store.OpenTest(m.ctx, m.path, store.Options{Now: m.clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +239,7 @@ func (m *model) check(t *rapid.T) {
 	m.checkItems(t)
 	for session, want := range m.begun {
 		var n int
-		if err := m.rows.QueryRow(`SELECT COUNT(*) FROM claude_sessions WHERE session = ?1`, session).Scan(&n); n != want || err != nil {
+		if err := m.rows.QueryRow(`SELECT COUNT(*) FROM claude_sessions WHERE session = '` + session + `'`).Scan(&n); n != want || err != nil {
 			t.Fatalf("session %s has had %d claude sessions, %v; want %d", session, n, err, want)
 		}
 	}

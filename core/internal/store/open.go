@@ -13,10 +13,12 @@ import (
 	"github.com/clawhost/clawhost/core/internal/store/engine"
 	"github.com/clawhost/clawhost/core/internal/store/migrations"
 	"github.com/clawhost/clawhost/core/internal/store/plugindata"
+	"github.com/clawhost/clawhost/core/internal/store/postgres"
 	"github.com/clawhost/clawhost/core/internal/store/questions"
 	"github.com/clawhost/clawhost/core/internal/store/queue"
 	"github.com/clawhost/clawhost/core/internal/store/sessions"
 	"github.com/clawhost/clawhost/core/internal/store/sqlite"
+	"github.com/hashicorp/go-hclog"
 )
 
 // File is the name of the database in the state folder.
@@ -24,8 +26,9 @@ const File = "clawhost.db"
 
 // Options are the settings of a Store.
 type Options struct {
-	Now     func() time.Time // the clock; nil: time.Now
+	Now     func() time.Time // the clock; nil: time.Now, or that of the server
 	Metrics *metrics.Metrics // count the transactions; nil: nothing does
+	Log     hclog.Logger     // says that a server is away; nil: nothing does
 }
 
 // The parts of the store. Each has the steps of one subject.
@@ -50,7 +53,7 @@ type Store struct {
 	*kept
 
 	db   engine.Engine
-	dir  string      // has the database
+	dir  string      // has the database; empty: a server has it
 	host domain.Host // this process
 }
 
@@ -68,22 +71,41 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	return s, nil
 }
 
-func open(ctx context.Context, path string, opts Options) (_ *Store, err error) {
+func open(ctx context.Context, path string, opts Options) (*Store, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	s := &Store{dir: filepath.Dir(path)}
-	if s.host, err = self(); err != nil {
+	db, err := sqlite.Open(ctx, path, migrations.SQLite(), sqlite.Options{Now: opts.Now, Metrics: opts.Metrics, SetBack: setBack})
+	if err != nil {
 		return nil, err
 	}
-	if s.db, err = sqlite.Open(ctx, path, migrations.Files(), sqlite.Options{Now: opts.Now, Metrics: opts.Metrics, SetBack: setBack}); err != nil {
-		return nil, err
+	return assemble(ctx, &Store{db: db, dir: filepath.Dir(path)})
+}
+
+// OpenServer opens the database of PostgreSQL that a DSN or URL names, which several hosts use, and migrates its schema. It fails at
+// once for a database of a newer clawhost. The context applies only to the opening.
+func OpenServer(ctx context.Context, dsn string, opts Options) (*Store, error) {
+	db, err := postgres.Open(ctx, dsn, migrations.Postgres(), postgres.Options{Now: opts.Now, Metrics: opts.Metrics, Log: opts.Log})
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
 	}
+	s, err := assemble(ctx, &Store{db: db})
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	return s, nil
+}
+
+// assemble puts the parts of a store together, or closes its database.
+func assemble(ctx context.Context, s *Store) (_ *Store, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.db.Close())
 		}
 	}()
+	if s.host, err = self(); err != nil {
+		return nil, err
+	}
 	var id string // the prefix of idempotency keys
 	if err := s.db.View(ctx).Row("SELECT id FROM store", nil, &id); err != nil {
 		return nil, fmt.Errorf("read the database's id: %w", err)
@@ -103,8 +125,31 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Tables describes the tables of the database, without their content, and returns the version of the schema. It counts until ctx ends.
-func (s *Store) Tables(ctx context.Context) ([]engine.Table, int, error) { return s.db.Tables(ctx) }
+// Table is a table of the database, without its content.
+type Table struct {
+	Name   string `json:"name"`
+	Schema string `json:"schema"` // its columns and their kinds
+	Rows   int64  `json:"rows"`
+}
+
+// Tables describes the tables of the database, and returns the number of the schema. It counts rows until ctx ends.
+func (s *Store) Tables(ctx context.Context) (tables []Table, schema int, err error) {
+	described, schema, err := s.db.Tables(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, of := range described {
+		t := Table{Name: of.Name}
+		for _, c := range of.Columns {
+			t.Schema += c.Name + " " + c.Kind + "\n"
+		}
+		if err := s.db.View(ctx).Row(`SELECT COUNT(*) FROM "`+t.Name+`"`, nil, &t.Rows); err != nil {
+			return nil, 0, fmt.Errorf("count the rows of a table: %w", err)
+		}
+		tables = append(tables, t)
+	}
+	return tables, schema, nil
+}
 
 // Compact writes the whole database again, without what was deleted. Nothing else may be done with the store.
 func (s *Store) Compact() error { return s.db.Compact() }

@@ -18,6 +18,7 @@ import (
 
 func TestDatabaseBelongsToOneProcess(t *testing.T) {
 	t.Parallel()
+	store.SQLiteOnly(t)
 	b := setup(t)
 	_, err := store.Open(b.ctx, b.path, store.Options{})
 	if err == nil || !strings.Contains(err.Error(), ") uses "+b.path) {
@@ -32,6 +33,7 @@ func TestDatabaseBelongsToOneProcess(t *testing.T) {
 // Whoever copies the one file of a host that has ended must have all of it.
 func TestCloseLeavesOneFile(t *testing.T) {
 	t.Parallel()
+	store.SQLiteOnly(t)
 	b := setup(t)
 	b.accept(t, inbound("anna", 1))
 	if _, err := b.Session(b.ctx, "telegram:anna"); err != nil {
@@ -49,6 +51,7 @@ func TestCloseLeavesOneFile(t *testing.T) {
 
 func TestFilesArePrivate(t *testing.T) {
 	t.Parallel()
+	store.SQLiteOnly(t)
 	dir := filepath.Join(t.TempDir(), "a", "state dir?#%41") // what a URI would take apart
 	path := filepath.Join(dir, "clawhost.db")
 	open := func() {
@@ -80,6 +83,7 @@ func TestFilesArePrivate(t *testing.T) {
 
 func TestNewerDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
+	store.SQLiteOnly(t)
 	b := setup(t)
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
@@ -100,6 +104,7 @@ func TestNewerDatabaseIsRefused(t *testing.T) {
 
 func TestWhatIsNoDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
+	store.SQLiteOnly(t)
 	path := filepath.Join(t.TempDir(), "clawhost.db")
 	text := strings.Repeat("not a database. ", 100)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -144,7 +149,7 @@ func TestEndedContextDropsTheStep(t *testing.T) {
 // raw opens a database without its store, to look at it or to spoil it.
 func raw(t *testing.T, path string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)")
+	db, err := store.Raw(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,6 +160,7 @@ func raw(t *testing.T, path string) *sql.DB {
 // The folder is locked as well as the file in it, which may be removed.
 func TestOpenWithoutItsLockFile(t *testing.T) {
 	t.Parallel()
+	store.SQLiteOnly(t)
 	path := filepath.Join(t.TempDir(), "clawhost.db")
 	s, err := store.Open(t.Context(), path, store.Options{})
 	if err != nil {

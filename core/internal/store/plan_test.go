@@ -17,6 +17,7 @@ import (
 // grow with the sessions or with the history.
 func TestStepsOfAMessageScanNoTable(t *testing.T) {
 	t.Parallel()
+	SQLiteOnly(t)
 	s := openTest(t)
 	ctx := t.Context()
 	must := func(err error) {
@@ -145,6 +146,7 @@ func TestStepsOfAMessageScanNoTable(t *testing.T) {
 // TestPurgeLooksAtNoMoreThanItRemoves asks SQLite how it finds expired rows: meanwhile all steps wait.
 func TestPurgeLooksAtNoMoreThanItRemoves(t *testing.T) {
 	t.Parallel()
+	SQLiteOnly(t)
 	s := openTest(t)
 	if err := s.Purge(t.Context(), Ages{Transcripts: time.Hour}); err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ func TestNoQueryLooksIntoAText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pattern := regexp.MustCompile(`\b(LIKE|ILIKE|GLOB|REGEXP|MATCH|SIMILAR|SUBSTR|SUBSTRING|INSTR|POSITION)\b|(?i)json|->`)
+	pattern := regexp.MustCompile(`(?i)\b(LIKE|ILIKE|GLOB|REGEXP|MATCH|SIMILAR|SUBSTR|SUBSTRING|INSTR|POSITION)\b|json|->`)
 	statement := regexp.MustCompile(`\b(SELECT|INSERT|UPDATE|DELETE|WHERE|AND|CASE)\b`)
 	looked := 0
 	for _, path := range append(here, below...) {

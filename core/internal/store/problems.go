@@ -24,7 +24,7 @@ const (
 func (s *Store) Problems(ctx context.Context) (list []health.Report) {
 	limited, cancel := context.WithTimeout(ctx, pingTime)
 	defer cancel()
-	if free, known := space(s.dir); known && free < LittleSpace {
+	if free, known := space(s.dir); s.dir != "" && known && free < LittleSpace {
 		list = append(list, health.Report{
 			Code: health.DiskFull, Detail: fmt.Sprintf("only %d MB are free for the state folder", free>>20), Advice: wording.AdviceKept,
 		})

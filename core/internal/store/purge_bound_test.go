@@ -13,7 +13,9 @@ import (
 
 func openTest(t *testing.T) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "clawhost.db"), Options{})
+	path := filepath.Join(t.TempDir(), "clawhost.db")
+	Prepare(t, path)
+	s, err := OpenTest(t.Context(), path, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

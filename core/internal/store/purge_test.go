@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -100,7 +101,7 @@ func TestPurgeTakesManyRowsInSmallSteps(t *testing.T) {
 	b := setup(t)
 	db := raw(t, b.path)
 	if _, err := db.Exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
-		INSERT INTO dedupe (kind, channel, id, seen_at) SELECT 'event', 'old', i, ?1 FROM n`, start.UnixMilli()); err != nil {
+		INSERT INTO dedupe (kind, channel, id, seen_at) SELECT 'event', 'old', CAST(i AS TEXT), ` + strconv.FormatInt(start.UnixMilli(), 10) + ` FROM n`); err != nil {
 		t.Fatal(err)
 	}
 	b.clock.Advance(31 * 24 * time.Hour)

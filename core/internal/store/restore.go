@@ -13,7 +13,7 @@ import (
 // Verify reports what is wrong with the database at path, which no Store may have open: a [sqlite.LockedError], [engine.ErrNewer], or that
 // it does not read as it was written. It reads the whole file and changes nothing. `clawhost doctor` calls it.
 func Verify(ctx context.Context, path string) error {
-	return sqlite.Verify(ctx, path, migrations.Files())
+	return sqlite.Verify(ctx, path, migrations.SQLite())
 }
 
 // A Copy is a snapshot of a host's database that nobody uses.
@@ -24,7 +24,7 @@ func NewCopy(path string) Copy { return Copy{path} }
 
 // Schema returns the number of the copy's schema. That of a newer clawhost is [engine.ErrNewer].
 func (c Copy) Schema(ctx context.Context) (int, error) {
-	return sqlite.Schema(ctx, c.path, migrations.Files())
+	return sqlite.Schema(ctx, c.path, migrations.SQLite())
 }
 
 // ClaudeSessions returns the ids of all conversations of Claude that the copy knows.

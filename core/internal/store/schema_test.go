@@ -18,6 +18,7 @@ var update = flag.Bool("update", false, "write testdata/schema.txt")
 // The migrations together make the schema that testdata/schema.txt shows on one page.
 func TestSchema(t *testing.T) {
 	t.Parallel()
+	store.SQLiteOnly(t)
 	path := filepath.Join(t.TempDir(), "clawhost.db")
 	s, err := store.Open(t.Context(), path, store.Options{})
 	if err != nil {

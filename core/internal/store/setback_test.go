@@ -15,6 +15,7 @@ import (
 // Behaviour: clock-set-back.
 func TestAClockThatIsSetBackHoldsNothingUp(t *testing.T) {
 	t.Parallel()
+	SQLiteOnly(t)
 	const window, pause = time.Second, 10 * time.Minute
 	to := chat.Address{Channel: "telegram", Chat: "anna"}
 	for name, waits := range map[string]func(ctx context.Context, s *Store) (wait time.Duration, claimed <-chan error, err error){

@@ -93,10 +93,12 @@ func prepare(path string) error {
 
 func (b *bundle) open(t *testing.T) {
 	t.Helper()
-	if err := prepare(b.path); err != nil {
-		t.Fatal(err)
+	if !store.Prepare(t, b.path) {
+		if err := prepare(b.path); err != nil {
+			t.Fatal(err)
+		}
 	}
-	s, err := store.Open(b.ctx, b.path, store.Options{Now: b.clock.Now})
+	s, err := store.OpenTest(b.ctx, b.path, store.Options{Now: b.clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func TestUsageByDayIsBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	if _, err := raw(t, b.path).Exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1100)
-		INSERT INTO usage_days SELECT printf('day %04d', i), 'opus', 1, 0, 0, 0, 0 FROM n`); err != nil {
+		INSERT INTO usage_days SELECT 'day ' || SUBSTR(CAST(10000 + i AS TEXT), 2),  'opus', 1, 0, 0, 0, 0 FROM n`); err != nil {
 		t.Fatal(err)
 	}
 	days, err := b.UsageByDay(b.ctx, "")

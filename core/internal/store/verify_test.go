@@ -15,6 +15,7 @@ import (
 
 func TestVerify(t *testing.T) {
 	t.Parallel()
+	SQLiteOnly(t)
 	path := filepath.Join(t.TempDir(), "state", File)
 	s, err := Open(t.Context(), path, Options{})
 	if err != nil {

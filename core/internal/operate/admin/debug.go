@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/clawhost/clawhost/core/internal/store/engine"
+	"github.com/clawhost/clawhost/core/internal/store"
 )
 
 const (
@@ -21,8 +21,8 @@ const (
 
 // Tables are the database without its content.
 type Tables struct {
-	Version int            `json:"version"` // of the schema
-	Tables  []engine.Table `json:"tables"`
+	Version int           `json:"version"` // of the schema
+	Tables  []store.Table `json:"tables"`
 }
 
 // debug serves what shows how the host works, to whom only the control socket is open: the names of functions, and numbers.

@@ -21,7 +21,7 @@ func GiveUp(t *engine.Tx, id int64, cause, text string) error {
 				reply_to, run_id, uncertain, rest, kept, edits, key_id, session, told)
 			SELECT id, channel, chat, thread, COALESCE(NULLIF(?4, ''), text), created_at, ?2, attempts, ?3,
 				reply_to, run_id, uncertain, CASE ?4 WHEN '' THEN rest ELSE '' END, kept, edits, COALESCE(NULLIF(key_id, 0), id),
-				COALESCE((SELECT session FROM runs WHERE runs.id = outbox.run_id), ''), run_id = 0 OR kept != 0 AND ?4 = ''
+				COALESCE((SELECT session FROM runs WHERE runs.id = outbox.run_id), ''), CASE WHEN run_id = 0 OR kept != 0 AND ?4 = '' THEN 1 ELSE 0 END
 			FROM outbox WHERE id = ?1`, id, t.Now, cause, text)
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ type Engine interface {
 	Watch(topic Topic) (<-chan struct{}, func())
 	// Now is the time by the engine's clock, which is that of Tx.Now.
 	Now() time.Time
-	// Tables describes the tables, by name. It counts their rows until ctx ends.
+	// Tables describes the tables, by name, and returns the number of the schema.
 	Tables(ctx context.Context) (tables []Table, schema int, err error)
 	// Statements are the texts of the statements that were run, in no order: tests ask how they are executed.
 	Statements() []string
@@ -32,12 +32,21 @@ type Engine interface {
 	Close() error
 }
 
-// Table is a table of the database, without its content.
+// Table describes a table of the database.
 type Table struct {
-	Name   string `json:"name"`
-	Schema string `json:"schema"`
-	Rows   int64  `json:"rows"`
+	Name    string
+	Columns []Column
 }
+
+// Column is a column of a table. Kind is TEXT, BIGINT, or BYTES.
+type Column struct{ Name, Kind string }
+
+// The kinds of columns.
+const (
+	Text   = "TEXT"
+	Number = "BIGINT"
+	Bytes  = "BYTES"
+)
 
 // Errors of an engine.
 var (

@@ -11,24 +11,26 @@ type Hub struct {
 	watchers map[Topic][]chan struct{}
 }
 
-// Watch implements the method of [Engine].
-func (h *Hub) Watch(topic Topic) (<-chan struct{}, func()) {
+// Watch implements the method of [Engine], for any of several topics.
+func (h *Hub) Watch(topics ...Topic) (<-chan struct{}, func()) {
 	c := make(chan struct{}, 1)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.watchers == nil {
 		h.watchers = make(map[Topic][]chan struct{})
 	}
-	h.watchers[topic] = append(h.watchers[topic], c)
+	for _, topic := range topics {
+		h.watchers[topic] = append(h.watchers[topic], c)
+	}
 	return c, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		rest := slices.DeleteFunc(h.watchers[topic], func(other chan struct{}) bool { return other == c })
-		if len(rest) == 0 {
-			delete(h.watchers, topic)
-			return
+		for _, topic := range topics {
+			rest := slices.DeleteFunc(h.watchers[topic], func(other chan struct{}) bool { return other == c })
+			if h.watchers[topic] = rest; len(rest) == 0 {
+				delete(h.watchers, topic)
+			}
 		}
-		h.watchers[topic] = rest
 	}
 }
 
@@ -40,11 +42,25 @@ func (h *Hub) Announce(topics []Topic) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, topic := range topics {
-		for _, c := range h.watchers[topic] {
-			select {
-			case c <- struct{}{}:
-			default:
-			}
+		h.wake(topic)
+	}
+}
+
+// AnnounceAll wakes all who watch a topic: what was announced meanwhile is unknown.
+func (h *Hub) AnnounceAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for topic := range h.watchers {
+		h.wake(topic)
+	}
+}
+
+// wake wakes those who watch a topic. The caller holds the lock.
+func (h *Hub) wake(topic Topic) {
+	for _, c := range h.watchers[topic] {
+		select {
+		case c <- struct{}{}:
+		default:
 		}
 	}
 }

@@ -80,7 +80,7 @@ func (s *Store) WokenUp(ctx context.Context, w domain.WakeUp) error {
 // meanwhile.
 func (s *Store) PutOffWakeUp(ctx context.Context, w domain.WakeUp, next time.Time) error {
 	return engine.Change(ctx, s.db, "put off wake-up", func(t *engine.Tx) error {
-		_, err := t.Exec(`UPDATE wake_ups SET attempts = attempts + 1, next_at = MAX(next_at, ?3) WHERE instance = ?1 AND key = ?2`,
+		_, err := t.Exec(`UPDATE wake_ups SET attempts = attempts + 1, next_at = CASE WHEN next_at > ?3 THEN next_at ELSE ?3 END WHERE instance = ?1 AND key = ?2`,
 			w.Instance, w.Key, engine.Millis(next))
 		return err
 	})

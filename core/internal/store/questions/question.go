@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/store/delivery"
@@ -238,14 +239,30 @@ func (s *Store) QuestionsOf(ctx context.Context, session string) ([]domain.Quest
 // OpenQuestions returns the open questions that are asked at an address, or in the chat that has a person's id, or whose
 // bodies contain a text; oldest first.
 func (s *Store) OpenQuestions(ctx context.Context, at chat.Address, person chat.ID, noted string) ([]domain.Question, error) {
-	found, err := findQuestions(s.db.View(ctx), `ended_at IS NULL AND state = ?1 AND
-		(instr(body, ?6) OR EXISTS (SELECT 1 FROM question_messages m WHERE m.question = questions.id
-			AND m.channel = ?2 AND (m.chat = ?3 AND m.thread = ?4 OR m.chat = ?5 AND m.thread = '')))`,
-		domain.QuestionOpen, at.Channel, at.Chat, at.Thread, person, noted)
+	read := s.db.View(ctx)
+	var ids []string
+	err := read.Each(`SELECT id, body, EXISTS (SELECT 1 FROM question_messages m WHERE m.question = questions.id
+			AND m.channel = ?2 AND (m.chat = ?3 AND m.thread = ?4 OR m.chat = ?5 AND m.thread = ''))
+		FROM questions WHERE ended_at IS NULL AND state = ?1`,
+		[]any{domain.QuestionOpen, at.Channel, at.Chat, at.Thread, person}, func(rows engine.Rows) error {
+			var id, body string
+			var here bool
+			err := rows.Scan(&id, &body, &here)
+			if here || strings.Contains(body, noted) {
+				ids = append(ids, id)
+			}
+			return err
+		})
+	var list []domain.Question
+	for _, id := range ids {
+		found, failed := findQuestions(read, `id = ?1`, id)
+		list, err = append(list, found...), errors.Join(err, failed)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open questions: %w", err)
 	}
-	return found, nil
+	slices.SortFunc(list, inOrder)
+	return list, nil
 }
 
 // Unaskable records that an item cannot be delivered. If nobody else is or will be asked the question of which it is a message,
@@ -299,10 +316,13 @@ func findQuestions(q engine.Querier, where string, args ...any) ([]domain.Questi
 			return nil, err
 		}
 	}
-	slices.SortFunc(list, func(a, b domain.Question) int {
-		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
-	})
+	slices.SortFunc(list, inOrder)
 	return list, nil
+}
+
+// inOrder compares questions by when they were asked.
+func inOrder(a, b domain.Question) int {
+	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 }
 
 func questionMessages(q engine.Querier, question string) ([]domain.QuestionMessage, error) {

@@ -1,6 +1,8 @@
 package queue
 
 import (
+	"strconv"
+
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/store/engine"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -11,7 +13,7 @@ func LaneReady(lane domain.Lane) engine.Topic { return engine.Topic("lane " + la
 
 // runEnded is the topic of the end of an event's run.
 func runEnded(channel string, id chat.EventID) engine.Topic {
-	return engine.Topic("ended " + channel + "\x00" + string(id))
+	return engine.Topic("ended " + channel + " " + strconv.Quote(string(id)))
 }
 
 // Watch returns a channel that receives a value when the event's run ends. Call [Store.Outcome] after Watch,

@@ -112,8 +112,8 @@ func (s *Store) Entries(ctx context.Context, session string, before int64, limit
 // MessageIDs returns the networks' ids of the newest messages that a session was given: at most 1000 of those in its history,
 // 1000 that were given with them, and those that wait.
 func (s *Store) MessageIDs(ctx context.Context, session string) (ids []chat.MessageID, err error) {
-	err = s.db.View(ctx).Each(`SELECT message_id FROM (SELECT message_id FROM transcript WHERE session = ?1 ORDER BY id DESC LIMIT ?3 + 0)
-		UNION SELECT message_id FROM (SELECT message_id FROM shown_messages WHERE session = ?1 ORDER BY shown_at DESC LIMIT ?3 + 0)
+	err = s.db.View(ctx).Each(`SELECT message_id FROM (SELECT message_id FROM transcript WHERE session = ?1 ORDER BY id DESC LIMIT ?3 + 0) AS said
+		UNION SELECT message_id FROM (SELECT message_id FROM shown_messages WHERE session = ?1 ORDER BY shown_at DESC LIMIT ?3 + 0) AS shown
 		UNION SELECT message_id FROM inbox WHERE session = ?1 AND lane = ?2`, []any{session, domain.TurnLane, maxIDs}, func(rows engine.Rows) error {
 		var id chat.MessageID
 		if err := rows.Scan(&id); err != nil {

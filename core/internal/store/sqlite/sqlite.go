@@ -2,6 +2,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,29 +103,28 @@ func (db *DB) Watch(topic engine.Topic) (<-chan struct{}, func()) { return db.hu
 // Now implements [engine.Engine].
 func (db *DB) Now() time.Time { return db.writer.opts.Now() }
 
-// maxTables bounds the tables that are described.
-const maxTables = 200
-
 // Tables implements [engine.Engine].
 func (db *DB) Tables(ctx context.Context) (tables []engine.Table, schema int, err error) {
 	read := db.View(ctx)
 	if err := read.Row("SELECT COALESCE(MAX(version), 0) FROM schema_version", nil, &schema); err != nil {
 		return nil, 0, fmt.Errorf("read the schema's version: %w", err)
 	}
-	err = read.Each("SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('sqlite_sequence', 'sqlite_stat1') ORDER BY name LIMIT ?1 + 0",
-		[]any{maxTables}, func(rows engine.Rows) error {
-			var t engine.Table
-			err := rows.Scan(&t.Name, &t.Schema)
-			tables = append(tables, t)
+	kinds := map[string]string{"TEXT": engine.Text, "BLOB": engine.Bytes}
+	err = read.Each(`SELECT t.name, c.name, c.type FROM sqlite_schema t JOIN pragma_table_info(t.name) c
+		WHERE t.type = 'table' AND t.name NOT IN ('sqlite_sequence', 'sqlite_stat1') ORDER BY t.name, c.cid`, nil, func(rows engine.Rows) error {
+		var table, column, kind string
+		if err := rows.Scan(&table, &column, &kind); err != nil {
 			return err
-		})
+		}
+		if len(tables) == 0 || tables[len(tables)-1].Name != table {
+			tables = append(tables, engine.Table{Name: table})
+		}
+		last := &tables[len(tables)-1]
+		last.Columns = append(last.Columns, engine.Column{Name: column, Kind: cmp.Or(kinds[kind], engine.Number)})
+		return nil
+	})
 	if err != nil {
 		return nil, 0, fmt.Errorf("list the tables: %w", err)
-	}
-	for i := range tables {
-		if err := read.Row(`SELECT COUNT(*) FROM "`+tables[i].Name+`"`, nil, &tables[i].Rows); err != nil {
-			return nil, 0, fmt.Errorf("count the rows of a table: %w", err)
-		}
 	}
 	return tables, schema, nil
 }

@@ -1,0 +1,107 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // as "pgx", for tests that look into a database
+
+	"github.com/clawhost/clawhost/core/internal/store/postgres/postgrestest"
+)
+
+// inPostgres is the variable that has the tests keep their stores in PostgreSQL.
+const inPostgres = "CLAWHOST_TEST_POSTGRES"
+
+// The steps of the store do the same in PostgreSQL: all tests run again there, but for those of SQLite's files.
+func TestStoreInPostgreSQL(t *testing.T) {
+	t.Parallel()
+	if os.Getenv(inPostgres) != "" {
+		t.Skip("this is that run")
+	}
+	postgrestest.Shared(t) // skips the test where there is none
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.timeout=0", "-test.parallel=4")
+	cmd.Env = append(os.Environ(), inPostgres+"=yes")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v:\n%s", err, out)
+	}
+}
+
+// SQLiteOnly skips a test of files where stores are kept in PostgreSQL.
+func SQLiteOnly(t testing.TB) {
+	t.Helper()
+	if os.Getenv(inPostgres) != "" {
+		t.Skip("it is about SQLite")
+	}
+}
+
+// databases are the DSNs of the stores of tests in PostgreSQL, by the paths that they would have in SQLite.
+var databases sync.Map
+
+// Prepare makes the database of a store at a path, if the tests keep theirs in PostgreSQL, and reports whether they do.
+func Prepare(t testing.TB, path string) bool {
+	t.Helper()
+	if os.Getenv(inPostgres) == "" {
+		return false
+	}
+	if _, made := databases.Load(path); !made {
+		databases.Store(path, postgrestest.Shared(t).DatabaseFrom(t, "store", func(dsn string) error {
+			s, err := OpenServer(context.Background(), dsn, Options{})
+			if err != nil {
+				return err
+			}
+			return s.Close()
+		}))
+	}
+	return true
+}
+
+// OpenTest opens the store of a test at a path, wherever the tests keep theirs.
+func OpenTest(ctx context.Context, path string, opts Options) (*Store, error) {
+	if dsn, ok := databases.Load(path); ok {
+		return OpenServer(ctx, dsn.(string), opts)
+	}
+	return Open(ctx, path, opts)
+}
+
+// Raw opens a database without its store, to look at it or to spoil it.
+func Raw(path string) (*sql.DB, error) {
+	if dsn, ok := databases.Load(path); ok {
+		return sql.Open("pgx", dsn.(string))
+	}
+	return sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)")
+}
+
+// Empty removes all rows of a store at a path that is kept in PostgreSQL, and is not open.
+func Empty(ctx context.Context, path string) (err error) {
+	db, err := Raw(path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	rows, err := db.QueryContext(ctx, `SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema() AND table_name NOT IN ('store', 'schema_version')`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var names []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return err
+		}
+		names = append(names, name)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	if _, err := db.ExecContext(ctx, `TRUNCATE `+strings.Join(names, ", ")+` RESTART IDENTITY`); err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, `UPDATE store SET uncertain = 0, state_revision = 0`)
+	return err
+}

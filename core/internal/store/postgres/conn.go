@@ -1,0 +1,198 @@
+package postgres
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/clawhost/clawhost/core/internal/base/lazyregexp"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
+)
+
+// queries runs statements on a connection, or on the pool.
+type queries interface {
+	Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
+	Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error)
+}
+
+// conn is what a transaction runs on. It is an [engine.Conn].
+type conn struct {
+	db *DB
+	on queries
+}
+
+// pooled reads on any connection. It is an [engine.Reader].
+type pooled struct{ db *DB }
+
+// Query implements [engine.Reader].
+func (p pooled) Query(ctx context.Context, query string, args []any, scan func(engine.Rows) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !p.db.begin() {
+		return engine.ErrClosed
+	}
+	defer p.db.begun.Done()
+	return conn{p.db, p.db.pool}.Query(ctx, query, args, scan)
+}
+
+// Query implements [engine.Conn].
+func (c conn) Query(ctx context.Context, query string, args []any, scan func(engine.Rows) error) error {
+	values, err := bind(args)
+	if err != nil {
+		return err
+	}
+	found, err := c.on.Query(ctx, c.db.text(query), values...)
+	if err != nil {
+		return ended(ctx, err)
+	}
+	defer found.Close()
+	for found.Next() {
+		if err := scan(rows{found}); err != nil {
+			return err
+		}
+	}
+	return ended(ctx, found.Err())
+}
+
+// Exec implements [engine.Conn].
+func (c conn) Exec(ctx context.Context, query string, args []any) (int64, error) {
+	values, err := bind(args)
+	if err != nil {
+		return 0, err
+	}
+	tag, err := c.on.Exec(ctx, c.db.text(query), values...)
+	return tag.RowsAffected(), ended(ctx, err)
+}
+
+// ended returns the error of the context in place of that of a statement that its end has interrupted.
+func ended(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+var parameter = lazyregexp.New(`\?(\d+)`)
+
+// text returns a statement as PostgreSQL reads it: its parameters are $1, $2 and so on. The number of texts is bounded: every one is a
+// constant.
+func (db *DB) text(query string) string {
+	if known, ok := db.texts.Load(query); ok {
+		return known.(string)
+	}
+	text := parameter().ReplaceAllString(query, "$$$1")
+	db.texts.Store(query, text)
+	return text
+}
+
+// truth is a bool for a column of numbers, or for a condition.
+type truth bool
+
+// BoolValue implements [pgtype.BoolValuer].
+func (t truth) BoolValue() (pgtype.Bool, error) { return pgtype.Bool{Bool: bool(t), Valid: true}, nil }
+
+// Int64Value implements [pgtype.Int64Valuer].
+func (t truth) Int64Value() (pgtype.Int8, error) {
+	if t {
+		return pgtype.Int8{Int64: 1, Valid: true}, nil
+	}
+	return pgtype.Int8{Valid: true}, nil
+}
+
+// bind returns the arguments as pgx takes them.
+func bind(args []any) ([]any, error) {
+	values := make([]any, len(args))
+	for i, arg := range args {
+		value, err := bindOne(arg)
+		if err != nil {
+			return nil, err
+		}
+		values[i] = value
+	}
+	return values, nil
+}
+
+func bindOne(arg any) (any, error) {
+	switch a := arg.(type) {
+	case nil, int64, []byte:
+		return a, nil
+	case string:
+		return legible(a), nil
+	case bool:
+		return truth(a), nil
+	case driver.Valuer:
+		value, err := a.Value()
+		if err != nil {
+			return nil, err
+		}
+		return bindOne(value)
+	}
+	switch v := reflect.ValueOf(arg); {
+	case v.Kind() == reflect.String:
+		return legible(v.String()), nil
+	case v.CanInt():
+		return v.Int(), nil
+	case v.CanUint() && v.Uint() <= math.MaxInt64:
+		return int64(v.Uint()), nil
+	case v.Kind() == reflect.Bool:
+		return truth(v.Bool()), nil
+	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8:
+		return v.Bytes(), nil
+	}
+	return nil, fmt.Errorf("no column holds a %T", arg)
+}
+
+// legible returns a text without what PostgreSQL does not store: NUL, and bytes that are no UTF-8.
+func legible(text string) string {
+	if strings.IndexByte(text, 0) >= 0 {
+		text = strings.ReplaceAll(text, "\x00", "\uFFFD")
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
+}
+
+// rows are the results of a statement in progress. They are [engine.Rows].
+type rows struct{ pgx.Rows }
+
+// Scan implements [engine.Rows].
+func (r rows) Scan(dest ...any) error {
+	into := make([]any, len(dest))
+	for i, d := range dest {
+		if v := reflect.ValueOf(d).Elem(); v.Kind() == reflect.Bool {
+			d = asTruth{v}
+		}
+		into[i] = d
+	}
+	return r.Rows.Scan(into...)
+}
+
+// asTruth takes a number, or a condition, as a bool.
+type asTruth struct{ of reflect.Value }
+
+var errNull = errors.New("NULL in place of a truth")
+
+// ScanBool implements [pgtype.BoolScanner].
+func (a asTruth) ScanBool(v pgtype.Bool) error {
+	if !v.Valid {
+		return errNull
+	}
+	a.of.SetBool(v.Bool)
+	return nil
+}
+
+// ScanInt64 implements [pgtype.Int64Scanner].
+func (a asTruth) ScanInt64(v pgtype.Int8) error {
+	if !v.Valid {
+		return errNull
+	}
+	a.of.SetBool(v.Int64 != 0)
+	return nil
+}

@@ -1,0 +1,168 @@
+// Package postgres is the engine that keeps the database in PostgreSQL, where several hosts use it.
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/clawhost/clawhost/core/internal/base/metrics"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
+)
+
+// Options are the settings of a DB.
+type Options struct {
+	Now     func() time.Time // the clock; nil: the server's
+	Log     hclog.Logger
+	Metrics *metrics.Metrics // count the transactions; nil: nothing does
+}
+
+// DB is a database of PostgreSQL. It implements [engine.Engine].
+type DB struct {
+	pool    *pgxpool.Pool
+	id      string // of this process, in what it announces
+	options Options
+	hub     engine.Hub
+	texts   sync.Map     // statements as the steps write them, and as PostgreSQL reads them
+	ahead   atomic.Int64 // by how many nanoseconds the server's clock is ahead of this machine's
+
+	closing context.Context // ends when Close is called
+	stop    context.CancelFunc
+	mu      sync.Mutex // guards closed, and begun against Close
+	closed  bool
+	begun   sync.WaitGroup // steps, and the listener
+}
+
+const (
+	// mostConnections bounds the connections of a host to the server, of which one listens.
+	mostConnections = 16
+	// connectPatience bounds an attempt to connect.
+	connectPatience = 10 * time.Second
+)
+
+// Open connects to the database that a DSN or URL names and brings its schema up to date by the migrations. The error is
+// [engine.ErrNewer] for a database of a newer clawhost. The context applies only to the opening.
+func Open(ctx context.Context, dsn string, migrations fs.FS, opts Options) (_ *DB, err error) {
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, errors.New("the DSN of the database cannot be read: it is a URL such as postgres://user@server/name, or words such as host=server dbname=name")
+	}
+	// A statement is described once and not kept by its name, which a pooler that changes servers between transactions forgets.
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	config.ConnConfig.ConnectTimeout = connectPatience
+	config.MaxConns = mostConnections
+	closing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	db := &DB{id: newID(), options: opts, closing: closing, stop: stop}
+	if db.options.Log == nil {
+		db.options.Log = hclog.NewNullLogger()
+	}
+	if db.pool, err = pgxpool.NewWithConfig(closing, config); err != nil {
+		stop()
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, db.Close())
+		}
+	}()
+	if err := db.migrate(ctx, migrations); err != nil {
+		return nil, err
+	}
+	listener, err := db.listener(ctx)
+	if err != nil {
+		return nil, err
+	}
+	db.begun.Go(func() { db.listen(listener) })
+	return db, nil
+}
+
+// View implements [engine.Engine].
+func (db *DB) View(ctx context.Context) engine.View { return engine.NewView(ctx, pooled{db}) }
+
+// Watch implements [engine.Engine].
+func (db *DB) Watch(topic engine.Topic) (<-chan struct{}, func()) { return db.hub.Watch(topic) }
+
+// Now implements [engine.Engine]: it is the server's clock, as the last transaction has seen it.
+func (db *DB) Now() time.Time {
+	if db.options.Now != nil {
+		return db.options.Now()
+	}
+	return time.Now().Add(time.Duration(db.ahead.Load()))
+}
+
+// Statements implements [engine.Engine].
+func (db *DB) Statements() (texts []string) {
+	db.texts.Range(func(text, _ any) bool {
+		texts = append(texts, text.(string))
+		return true
+	})
+	return texts
+}
+
+// Tables implements [engine.Engine].
+func (db *DB) Tables(ctx context.Context) (tables []engine.Table, schema int, err error) {
+	read := db.View(ctx)
+	if err := read.Row("SELECT COALESCE(MAX(version), 0) FROM schema_version", nil, &schema); err != nil {
+		return nil, 0, fmt.Errorf("read the schema's version: %w", err)
+	}
+	kinds := map[string]string{"text": engine.Text, "bytea": engine.Bytes}
+	err = read.Each(`SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = current_schema()
+		ORDER BY table_name COLLATE "C", ordinal_position`, nil, func(rows engine.Rows) error {
+		var table, column, kind string
+		if err := rows.Scan(&table, &column, &kind); err != nil {
+			return err
+		}
+		if len(tables) == 0 || tables[len(tables)-1].Name != table {
+			tables = append(tables, engine.Table{Name: table})
+		}
+		last := &tables[len(tables)-1]
+		last.Columns = append(last.Columns, engine.Column{Name: column, Kind: cmp.Or(kinds[kind], engine.Number)})
+		return nil
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("list the tables: %w", err)
+	}
+	return tables, schema, nil
+}
+
+// Compact implements [engine.Engine]: it frees the space of deleted rows, for rows to come.
+func (db *DB) Compact() error {
+	if _, err := db.pool.Exec(db.closing, "VACUUM", pgx.QueryExecModeSimpleProtocol); err != nil {
+		return fmt.Errorf("free the space of deleted rows: %w", err)
+	}
+	return nil
+}
+
+// Close implements [engine.Engine].
+func (db *DB) Close() error {
+	db.mu.Lock()
+	closed := db.closed
+	db.closed = true
+	db.mu.Unlock()
+	if closed {
+		return nil
+	}
+	db.stop()
+	db.begun.Wait()
+	db.pool.Close()
+	return nil
+}
+
+// begin reports whether a step may begin. The caller calls db.begun.Done when it has ended.
+func (db *DB) begin() bool {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if !db.closed {
+		db.begun.Add(1)
+	}
+	return !db.closed
+}
