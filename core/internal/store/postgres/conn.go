@@ -41,7 +41,23 @@ func (p pooled) Query(ctx context.Context, query string, args []any, scan func(e
 		return engine.ErrClosed
 	}
 	defer p.db.begun.Done()
-	return conn{p.db, p.db.pool}.Query(ctx, query, args, scan)
+	return p.db.bounded(ctx, func(ctx context.Context) error { return conn{p.db, p.db.pool}.Query(ctx, query, args, scan) })
+}
+
+// bounded runs f, for as long as the server may take. The error is that of ctx where this has ended.
+func (db *DB) bounded(ctx context.Context, f func(context.Context) error) error {
+	limited, cancel := context.WithTimeout(ctx, db.options.Patience)
+	defer cancel()
+	err := f(limited)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case limited.Err() != nil:
+		return fmt.Errorf("the database did not answer within %s: %w", db.options.Patience, err)
+	}
+	return err
 }
 
 // Query implements [engine.Conn].
@@ -52,7 +68,7 @@ func (c conn) Query(ctx context.Context, query string, args []any, scan func(eng
 	}
 	found, err := c.on.Query(ctx, c.db.text(query), values...)
 	if err != nil {
-		return ended(ctx, err)
+		return err
 	}
 	defer found.Close()
 	for found.Next() {
@@ -60,7 +76,7 @@ func (c conn) Query(ctx context.Context, query string, args []any, scan func(eng
 			return err
 		}
 	}
-	return ended(ctx, found.Err())
+	return found.Err()
 }
 
 // Exec implements [engine.Conn].
@@ -70,15 +86,7 @@ func (c conn) Exec(ctx context.Context, query string, args []any) (int64, error)
 		return 0, err
 	}
 	tag, err := c.on.Exec(ctx, c.db.text(query), values...)
-	return tag.RowsAffected(), ended(ctx, err)
-}
-
-// ended returns the error of the context in place of that of a statement that its end has interrupted.
-func ended(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return err
+	return tag.RowsAffected(), err
 }
 
 var parameter = lazyregexp.New(`\?(\d+)`)

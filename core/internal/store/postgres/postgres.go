@@ -24,6 +24,9 @@ type Options struct {
 	Now     func() time.Time // the clock; nil: the server's
 	Log     hclog.Logger
 	Metrics *metrics.Metrics // count the transactions; nil: nothing does
+	// Patience bounds how long a transaction may stand still, and how long an answer of the server may take; zero: ten seconds. So a host
+	// that froze, or whose network is gone, holds up the others no longer.
+	Patience time.Duration
 }
 
 // DB is a database of PostgreSQL. It implements [engine.Engine].
@@ -45,20 +48,21 @@ type DB struct {
 const (
 	// mostConnections bounds the connections of a host to the server, of which one listens.
 	mostConnections = 16
-	// connectPatience bounds an attempt to connect.
-	connectPatience = 10 * time.Second
+	// patience is the default of Options.Patience.
+	patience = 10 * time.Second
 )
 
 // Open connects to the database that a DSN or URL names and brings its schema up to date by the migrations. The error is
 // [engine.ErrNewer] for a database of a newer clawhost. The context applies only to the opening.
 func Open(ctx context.Context, dsn string, migrations fs.FS, opts Options) (_ *DB, err error) {
+	opts.Patience = cmp.Or(opts.Patience, patience)
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		return nil, errors.New("the DSN of the database cannot be read: it is a URL such as postgres://user@server/name, or words such as host=server dbname=name")
 	}
 	// A statement is described once and not kept by its name, which a pooler that changes servers between transactions forgets.
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
-	config.ConnConfig.ConnectTimeout = connectPatience
+	config.ConnConfig.ConnectTimeout = opts.Patience
 	config.MaxConns = mostConnections
 	closing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	db := &DB{id: newID(), options: opts, closing: closing, stop: stop}

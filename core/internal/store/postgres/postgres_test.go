@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/clawhost/clawhost/core/internal/store/engine"
 	"github.com/clawhost/clawhost/core/internal/store/engine/enginetest"
@@ -214,5 +215,44 @@ func TestCommitsWithoutAnAnswer(t *testing.T) {
 		if reported != there[key] {
 			t.Errorf("step %s was reported as done: %v; it is there: %v", key, reported, there[key])
 		}
+	}
+}
+
+// Where the network swallows everything, a step and a view fail in time. A transaction that stands still holds others up no longer.
+func TestANetworkThatSwallowsEverything(t *testing.T) {
+	t.Parallel()
+	server := postgrestest.Shared(t)
+	proxy := postgrestest.NewProxy(t, server)
+	dsn := server.Database(t)
+	there := openTest(t, dsn)
+	const patience = 500 * time.Millisecond
+	here, err := Open(t.Context(), proxy.DSN(dsn), things(), Options{Patience: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = here.Close() })
+	put := func(db *DB, key string, before func()) error {
+		return engine.Change(t.Context(), db, "put", func(t *engine.Tx) error {
+			before()
+			return enginetest.Put(t, key)
+		})
+	}
+	if err := put(here, "frozen", proxy.BlackHole); err == nil || !strings.Contains(err.Error(), "did not answer within") {
+		t.Errorf("a step whose network is gone: %v", err)
+	}
+	if err := put(there, "other", func() {}); err != nil { // waits for the first one's end
+		t.Error(err)
+	}
+	if err := here.View(t.Context()).Row(`SELECT COUNT(*) FROM things`, nil, new(int)); err == nil {
+		t.Error("a view reads without a network")
+	}
+	proxy.Heal()
+	for put(here, "healed", func() {}) != nil {
+		if t.Context().Err() != nil {
+			t.Fatal("it does not recover")
+		}
+	}
+	if got := enginetest.Keys(t, there); strings.Join(got, " ") != "healed other" {
+		t.Errorf("got %q", got)
 	}
 }

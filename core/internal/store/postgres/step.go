@@ -14,9 +14,6 @@ import (
 )
 
 const (
-	// stepTime bounds a step: the server ends a transaction that stands still, or a statement that waits, for so long. So a
-	// host that froze, or whose network is gone, holds up the others no longer.
-	stepTime = 10 * time.Second
 	// mostTries bounds how often a step is run that the server has undone because of another one.
 	mostTries = 10
 	// pollPause is how long a step that waits sleeps at most: announcements may be lost.
@@ -94,41 +91,51 @@ func undone(err error) bool {
 }
 
 // once runs a step in a transaction.
-func (db *DB) once(ctx context.Context, s engine.Step) (_ *engine.Tx, err error) {
-	c, err := db.pool.Acquire(ctx)
-	if err != nil {
-		return nil, ended(ctx, err)
+func (db *DB) once(ctx context.Context, s engine.Step) (*engine.Tx, error) {
+	var c *pgxpool.Conn
+	var now int64
+	var xid string
+	err := db.bounded(ctx, func(ctx context.Context) (err error) {
+		if c, err = db.pool.Acquire(ctx); err == nil {
+			now, xid, err = db.open(ctx, c)
+		}
+		return err
+	})
+	if c != nil {
+		defer c.Release()
 	}
-	defer c.Release()
-	now, xid, err := db.open(ctx, c)
 	if err != nil {
 		db.abandon(c)
-		return nil, ended(ctx, err)
+		return nil, err
 	}
 	began := time.Now()
-	// A step that has begun is completed.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepTime)
-	defer cancel()
-	t := engine.NewTx(ctx, conn{db, c}, now)
-	if err := s.Run(t); err != nil {
-		db.abandon(c)
-		return nil, err
-	}
-	if s.Soft {
-		if _, err := c.Exec(ctx, "SET LOCAL synchronous_commit = off"); err != nil {
-			db.abandon(c)
-			return nil, err
+	var t *engine.Tx
+	var committing bool
+	err = db.bounded(context.WithoutCancel(ctx), func(ctx context.Context) error { // a step that has begun is completed
+		t = engine.NewTx(ctx, conn{db, c}, now)
+		if err := s.Run(t); err != nil {
+			return err
 		}
-	}
-	if err := db.publish(ctx, c, t.Announced()); err != nil {
-		db.abandon(c)
-		return nil, err
-	}
-	if _, err := c.Exec(ctx, "COMMIT"); err != nil {
-		db.abandon(c)
-		if err := db.outcome(xid, err); err != nil {
-			return nil, fmt.Errorf("commit: %w", err)
+		if s.Soft {
+			if _, err := c.Exec(ctx, "SET LOCAL synchronous_commit = off"); err != nil {
+				return err
+			}
 		}
+		if err := db.publish(ctx, c, t.Announced()); err != nil {
+			return err
+		}
+		committing = true
+		_, err := c.Exec(ctx, "COMMIT")
+		return err
+	})
+	if err != nil {
+		db.abandon(c)
+	}
+	if err != nil && committing {
+		err = db.outcome(xid, err)
+	}
+	if err != nil {
+		return nil, err
 	}
 	db.options.Metrics.Commit(time.Since(began))
 	return t, nil
@@ -138,8 +145,9 @@ func (db *DB) once(ctx context.Context, s engine.Step) (_ *engine.Tx, err error)
 func (db *DB) open(ctx context.Context, c *pgxpool.Conn) (now int64, xid string, err error) {
 	batch := &pgx.Batch{}
 	batch.Queue("BEGIN")
-	batch.Queue(fmt.Sprintf("SET LOCAL idle_in_transaction_session_timeout = %d", stepTime.Milliseconds()))
-	batch.Queue(fmt.Sprintf("SET LOCAL statement_timeout = %d", stepTime.Milliseconds()))
+	for _, setting := range []string{"idle_in_transaction_session_timeout", "statement_timeout"} {
+		batch.Queue(fmt.Sprintf("SET LOCAL %s = %d", setting, db.options.Patience.Milliseconds()))
+	}
 	batch.Queue("SELECT pg_advisory_xact_lock($1)", storeLock)
 	batch.Queue("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, pg_current_xact_id()::text").QueryRow(func(row pgx.Row) error {
 		return row.Scan(&now, &xid)
@@ -157,9 +165,9 @@ func (db *DB) open(ctx context.Context, c *pgxpool.Conn) (now int64, xid string,
 // storeLock is the advisory lock of the whole store.
 const storeLock int64 = 0x636c6177686f7374 // "clawhost"
 
-// abandon undoes what a connection has begun, or closes the connection.
+// abandon undoes what a connection, if there is one, has begun, or closes it.
 func (db *DB) abandon(c *pgxpool.Conn) {
-	if c.Conn().IsClosed() {
+	if c == nil || c.Conn().IsClosed() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -169,16 +177,31 @@ func (db *DB) abandon(c *pgxpool.Conn) {
 	}
 }
 
-// outcome asks the server what has become of a transaction whose commit had no answer.
+// outcomePause is the time between two questions what has become of a transaction.
+const outcomePause = 50 * time.Millisecond
+
+// outcome asks the server for the outcome of a transaction whose commit got no answer, until that is certain: the commit may still be on its
+// way, until the server ends the transaction for standing still.
 func (db *DB) outcome(xid string, failed error) error {
+	failed = fmt.Errorf("commit: %w", failed)
 	if _, answered := errors.AsType[*pgconn.PgError](failed); answered {
 		return failed
 	}
-	ctx, cancel := context.WithTimeout(db.closing, stepTime)
+	ctx, cancel := context.WithTimeout(db.closing, 2*db.options.Patience)
 	defer cancel()
-	var status string
-	if err := db.pool.QueryRow(ctx, "SELECT pg_xact_status($1::text::xid8)", xid).Scan(&status); err != nil || status != "committed" {
-		return failed
+	for {
+		var status string
+		err := db.pool.QueryRow(ctx, "SELECT pg_xact_status($1::text::xid8)", xid).Scan(&status)
+		switch {
+		case err == nil && status == "committed":
+			return nil
+		case err == nil && status == "aborted":
+			return failed
+		}
+		select {
+		case <-time.After(outcomePause):
+		case <-ctx.Done():
+			return failed // unknown
+		}
 	}
-	return nil
 }
