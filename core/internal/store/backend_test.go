@@ -17,7 +17,7 @@ import (
 // inPostgres is the variable that has the tests keep their stores in PostgreSQL.
 const inPostgres = "CLAWHOST_TEST_POSTGRES"
 
-// The steps of the store do the same in PostgreSQL: all tests run again there, but for those of SQLite's files.
+// The steps of the store do the same in PostgreSQL: all tests run again there, the short ones, but for those of SQLite's files.
 func TestStoreInPostgreSQL(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(inPostgres) != "" {
@@ -25,7 +25,7 @@ func TestStoreInPostgreSQL(t *testing.T) {
 	}
 	postgrestest.Shared(t) // skips the test where there is none
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.timeout=0", "-test.parallel=4")
-	cmd.Env = append(os.Environ(), inPostgres+"=yes")
+	cmd.Env = append(os.Environ(), inPostgres+"=yes", "CLAWHOST_LONG=")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v:\n%s", err, out)
 	}
@@ -60,18 +60,25 @@ func Prepare(t testing.TB, path string) bool {
 	return true
 }
 
+// DSN is that of the database of a store at a path, if the tests keep theirs in PostgreSQL.
+func DSN(path string) string {
+	dsn, _ := databases.Load(path)
+	text, _ := dsn.(string)
+	return text
+}
+
 // OpenTest opens the store of a test at a path, wherever the tests keep theirs.
 func OpenTest(ctx context.Context, path string, opts Options) (*Store, error) {
-	if dsn, ok := databases.Load(path); ok {
-		return OpenServer(ctx, dsn.(string), opts)
+	if dsn := DSN(path); dsn != "" {
+		return OpenServer(ctx, dsn, opts)
 	}
 	return Open(ctx, path, opts)
 }
 
 // Raw opens a database without its store, to look at it or to spoil it.
 func Raw(path string) (*sql.DB, error) {
-	if dsn, ok := databases.Load(path); ok {
-		return sql.Open("pgx", dsn.(string))
+	if dsn := DSN(path); dsn != "" {
+		return sql.Open("pgx", dsn)
 	}
 	return sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)")
 }

@@ -23,6 +23,9 @@ import (
 // crashHostEnv makes the test binary the host of TestCrash: its value is the folder, the seed and the life's number.
 const crashHostEnv = "CLAWHOST_TEST_CRASH_HOST"
 
+// crashServerEnv is the DSN of its database in PostgreSQL; empty: it has a file in its folder.
+const crashServerEnv = "CLAWHOST_TEST_CRASH_SERVER"
+
 func TestMain(m *testing.M) {
 	if args := os.Getenv(crashHostEnv); args != "" {
 		if err := runCrashHost(args); err != nil {
@@ -55,7 +58,11 @@ func runCrashHost(args string) error {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	s, err := store.Open(ctx, filepath.Join(dir, "clawhost.db"), store.Options{})
+	open, at := store.Open, filepath.Join(dir, "clawhost.db")
+	if dsn := os.Getenv(crashServerEnv); dsn != "" {
+		open, at = store.OpenServer, dsn
+	}
+	s, err := open(ctx, at, store.Options{})
 	if err != nil {
 		return err
 	}
