@@ -354,3 +354,21 @@ func TestRouteIsWherePeopleWrite(t *testing.T) {
 		}
 	}
 }
+
+// A command that comes in the same millisecond as a message of another session is later, too: /stop stops all agents of a chat.
+// Behaviour: stop.
+func TestACommandIsLaterThanMessagesOfOtherSessions(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, inbound("berta", 1))
+	stop := inbound("anna", 2)
+	stop.Lane, stop.Message.Command = domain.ControlLane, &domain.Command{Name: "stop"}
+	b.accept(t, stop)
+	run, _, err := b.ClaimNow(b.ctx, domain.ControlLane)
+	if err != nil || run == nil {
+		t.Fatal(run, err)
+	}
+	if n, err := b.Clear(b.ctx, "telegram:berta", domain.TurnLane, run.Head.ReceivedAt); n != 1 || err != nil {
+		t.Errorf("%d messages were dropped, %v; want the one before the command", n, err)
+	}
+}

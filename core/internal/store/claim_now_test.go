@@ -29,7 +29,7 @@ func (a atOnce) Run(ctx context.Context, s engine.Step) error {
 	err := a.Engine.Run(ctx, engine.Step{
 		Run: func(t *engine.Tx) error {
 			err := s.Run(t)
-			idle, due = t.Waits()
+			idle, due = t.Idled()
 			return err
 		},
 		Committed: func() {

@@ -14,7 +14,7 @@ import (
 // session replaces the item's. The error is [domain.ErrNotFound] for an item that is not claimed.
 func (s *Store) DeadLetter(ctx context.Context, id int64, cause string) error {
 	return engine.Change(ctx, s.db, "dead letter", func(t *engine.Tx) error {
-		unseen, err := questions.Unaskable(t, id)
+		unseen, err := questions.MarkUndeliverable(t, id)
 		if err != nil {
 			return err
 		}

@@ -210,3 +210,34 @@ func TestSessionLearnsOfDeadLettersOnce(t *testing.T) {
 		t.Errorf("kept are %+v", b.dead(t))
 	}
 }
+
+// What dies between the look and the notice is in no notice, and waits for the next.
+// Behaviour: dead-letter.
+func TestALetterThatDiesMeanwhileIsReportedLater(t *testing.T) {
+	t.Parallel()
+	b, run := busy(t)
+	other := item("berta", "first")
+	if _, err := b.Early(b.ctx, run.ID, domain.Early{Items: []domain.OutboxItem{other, item("anna", "second")}, Said: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	sent := map[string]int64{}
+	for _, d := range b.deliveries(t, "telegram") {
+		sent[d.Item.Text] = d.ID
+	}
+	if err := b.DeadLetter(b.ctx, sent["second"], "blocked"); err != nil {
+		t.Fatal(err)
+	}
+	dead, err := b.Unreported(b.ctx, "telegram:anna")
+	if err != nil || len(dead) != 1 || dead[0].Text != "second" {
+		t.Fatalf("%+v, %v", dead, err)
+	}
+	if err := b.DeadLetter(b.ctx, sent["first"], "blocked"); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Complete(b.ctx, run.ID, domain.Completion{State: domain.RunDone, Reported: []int64{dead[0].ID}}); err != nil {
+		t.Fatal(err)
+	}
+	if dead, err = b.Unreported(b.ctx, "telegram:anna"); err != nil || len(dead) != 1 || dead[0].Text != "first" {
+		t.Errorf("%+v, %v; want the one that died meanwhile", dead, err)
+	}
+}

@@ -15,7 +15,7 @@ import (
 // false when there is no such session.
 func (s *Store) ResetSession(ctx context.Context, key string) (domain.Session, bool, error) {
 	session, err := engine.Do(ctx, s.db, "reset session", func(t *engine.Tx) (domain.Session, error) {
-		if _, _, err := sessions.Begin(t, key); err != nil {
+		if _, _, err := sessions.BeginClaude(t, key); err != nil {
 			return domain.Session{}, err
 		}
 		return sessions.Find(t, key)

@@ -45,7 +45,7 @@ func (s *Store) PutExtract(ctx context.Context, source string, e domain.Extract)
 	return engine.Change(ctx, s.db, "put extract", func(t *engine.Tx) error {
 		_, err := t.Exec(`INSERT INTO extracts (source, text, failure, created_at) VALUES (?1, ?2, ?3, ?4)
 			ON CONFLICT (source) DO UPDATE SET text = excluded.text, failure = excluded.failure, created_at = excluded.created_at`,
-			source, e.Text, e.Failure, engine.Millis(s.db.Now()))
+			source, e.Text, e.Failure, t.Now)
 		return err
 	})
 }

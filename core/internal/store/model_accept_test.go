@@ -130,7 +130,7 @@ func (m *model) accept(t *rapid.T) {
 func (m *model) arrives(session string, lane domain.Lane) time.Time {
 	at, behind, came := m.clock.Now(), m.cameCommand[session], m.cameMessage
 	if lane != domain.TurnLane {
-		behind, came = m.cameMessage[session].Add(time.Millisecond), m.cameCommand
+		at, behind, came = at.Add(time.Millisecond), m.cameMessage[session].Add(time.Millisecond), m.cameCommand
 	}
 	if behind.After(at) {
 		at = behind

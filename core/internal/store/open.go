@@ -44,7 +44,7 @@ type (
 //
 // A step that writes is on disk when its method returns nil. If a step's context ends before the step has begun, it is
 // not done and the context's error is returned; a step that has begun is completed and reported. After an error that is
-// neither of this package nor of a context, it is unknown whether the step was done.
+// neither of a step nor of a context, it is unknown whether the step was done.
 type Store struct {
 	*conversations
 	*outbox
@@ -151,7 +151,7 @@ func (s *Store) Tables(ctx context.Context) (tables []Table, schema int, err err
 	return tables, schema, nil
 }
 
-// Compact writes the whole database again, without what was deleted. Nothing else may be done with the store.
+// Compact removes what was deleted from the files of the database. Nothing else may be done with the store.
 func (s *Store) Compact() error { return s.db.Compact() }
 
 // Close closes the store once the steps that have begun are done. Other steps fail.

@@ -21,7 +21,7 @@ func (s *Store) Reclaim(ctx context.Context) (runs, deliveries int, err error) {
 			return r, err
 		}
 		r.deliveries, err = delivery.Reclaim(t)
-		anything(t)
+		announceAll(t)
 		return r, err
 	})
 	return int(r.runs), int(r.deliveries), err

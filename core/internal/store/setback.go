@@ -30,12 +30,12 @@ func setBack(t *engine.Tx, by int64) error {
 			return err
 		}
 	}
-	anything(t)
+	announceAll(t)
 	return nil
 }
 
-// anything announces that anything may have become claimable, or have a new time.
-func anything(t *engine.Tx) {
+// announceAll announces that anything may have become claimable, or have a new time.
+func announceAll(t *engine.Tx) {
 	t.Announce(queue.LaneReady(domain.TurnLane), queue.LaneReady(domain.ControlLane), queue.LaneReady(domain.CommandLane), queue.LaneReady(domain.ShellLane),
 		delivery.DeliveriesReady, plugindata.WakeUpsSet)
 }

@@ -30,7 +30,7 @@ func (in *Inbox) accept(ctx context.Context, a arrival, d destination) (outcome 
 		in.options.Early.Expect(a.key, d.inbound.Message)
 	}
 	if err == nil && outcome.behind {
-		in.receipt(ctx, d.inbound.Message, outcome)
+		in.receipt(context.WithoutCancel(ctx), d.inbound.Message, outcome) // the event is accepted, even if its plugin leaves
 	}
 	body, said := a.event.Body.(chat.Message)
 	if err != nil || outcome.Verdict != chat.Accepted || !said {

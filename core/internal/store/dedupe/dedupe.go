@@ -1,3 +1,4 @@
+// Package dedupe remembers by their keys which events were accepted and what was posted, so that neither happens twice.
 package dedupe
 
 import (
@@ -22,8 +23,8 @@ func CheckEvent(id chat.EventID, channel, session string) error {
 	return nil
 }
 
-// Unseen records an event, and reports whether it is new.
-func Unseen(t *engine.Tx, channel string, id chat.EventID) (bool, error) {
+// RecordEvent records an event, and reports whether it is new.
+func RecordEvent(t *engine.Tx, channel string, id chat.EventID) (bool, error) {
 	n, err := t.Exec(`INSERT INTO dedupe (kind, channel, id, seen_at) VALUES ('event', ?1, ?2, ?3) ON CONFLICT DO NOTHING`,
 		channel, id, t.Now)
 	return n > 0, err
@@ -35,8 +36,8 @@ func Posted(q engine.Querier, key domain.Key) (ref int64, err error) {
 	return ref, err
 }
 
-// NotePosted notes the key of a post.
-func NotePosted(t *engine.Tx, key domain.Key, ref int64) error {
+// RecordPost records the key of a post.
+func RecordPost(t *engine.Tx, key domain.Key, ref int64) error {
 	_, err := t.Exec(`INSERT INTO dedupe (kind, channel, id, seen_at, ref) VALUES ('post', '', ?1, ?2, ?3)`, key.String(), t.Now, ref)
 	return err
 }

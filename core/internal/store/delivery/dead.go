@@ -173,11 +173,17 @@ func (s *Store) Unreported(ctx context.Context, session string) (dead []domain.D
 	return dead, nil
 }
 
-// MarkReported records that a session has a notice of its dead letters up to the newest of these, and of all before.
+// MarkReported records that a session has a notice of these dead letters. Where they are as many as one notice has, those before them are
+// not mentioned, and count as reported.
 func MarkReported(t *engine.Tx, session string, ids []int64) error {
-	if len(ids) == 0 {
+	for _, id := range ids {
+		if _, err := t.Exec(`UPDATE dead_pieces SET told = 1 WHERE session = ?1 AND id = ?2`, session, id); err != nil {
+			return err
+		}
+	}
+	if len(ids) < maxReported {
 		return nil
 	}
-	_, err := t.Exec(`UPDATE dead_pieces SET told = 1 WHERE session = ?1 AND told = 0 AND id <= ?2`, session, slices.Max(ids))
+	_, err := t.Exec(`UPDATE dead_pieces SET told = 1 WHERE session = ?1 AND told = 0 AND id < ?2`, session, slices.Min(ids))
 	return err
 }

@@ -48,7 +48,7 @@ func DecodeRest(p *domain.OutboxItem, encoded string) {
 // then it will not be sent. A target of another destination is an error, because the order across destinations is
 // undefined.
 func settle(t *engine.Tx, p domain.OutboxItem) (gone bool, err error) {
-	to, waits, err := Whereabouts(t, p.Edits)
+	to, waits, err := Locate(t, p.Edits)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return true, outdate(t, p.Edits)
@@ -67,8 +67,8 @@ func settle(t *engine.Tx, p domain.OutboxItem) (gone bool, err error) {
 	return TakeBack(t, p.Edits, to)
 }
 
-// Whereabouts returns where a kept item was sent, or where a waiting one goes, and whether it waits.
-func Whereabouts(t *engine.Tx, item int64) (to chat.Address, waits bool, err error) {
+// Locate returns where a kept item was sent, or where a waiting one goes, and whether it waits.
+func Locate(t *engine.Tx, item int64) (to chat.Address, waits bool, err error) {
 	err = t.Row(`SELECT channel, chat, thread, 1 FROM outbox WHERE id = ?1
 		UNION ALL SELECT channel, chat, thread, 0 FROM kept_pieces WHERE piece = ?1`,
 		[]any{item}, &to.Channel, &to.Chat, &to.Thread, &waits)
@@ -97,7 +97,7 @@ func Retract(t *engine.Tx, item int64) error {
 	if item == 0 {
 		return nil
 	}
-	to, _, err := Whereabouts(t, item)
+	to, _, err := Locate(t, item)
 	if errors.Is(err, sql.ErrNoRows) {
 		return outdate(t, item)
 	}

@@ -61,7 +61,7 @@ func (s *Store) Move(ctx context.Context, channel string, event chat.EventID, fr
 	err = s.db.Run(ctx, engine.Step{
 		Run: func(t *engine.Tx) error {
 			origin = nil
-			fresh, err := dedupe.Unseen(t, channel, event)
+			fresh, err := dedupe.RecordEvent(t, channel, event)
 			if err != nil || !fresh {
 				return err
 			}

@@ -168,7 +168,7 @@ func PostOnce(t *engine.Tx, key domain.Key, from domain.Elsewhere, items []domai
 		return 0, false, err
 	}
 	if key != (domain.Key{}) {
-		if err := dedupe.NotePosted(t, key, firstID); err != nil {
+		if err := dedupe.RecordPost(t, key, firstID); err != nil {
 			return 0, false, err
 		}
 	}
@@ -178,5 +178,3 @@ func PostOnce(t *engine.Tx, key domain.Key, from domain.Elsewhere, items []domai
 	}
 	return firstID, true, Mirror(t, from, to)
 }
-
-const DeliveriesReady engine.Topic = "deliveries" // destinations may have become due, or have a new time

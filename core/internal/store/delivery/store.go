@@ -8,6 +8,9 @@ import (
 	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
+// DeliveriesReady is the topic of destinations that may have become due, or have a new time.
+const DeliveriesReady engine.Topic = "deliveries"
+
 // Store is the part of the store with these steps. Its methods are safe for concurrent use.
 type Store struct {
 	db    engine.Engine

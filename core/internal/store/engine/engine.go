@@ -1,5 +1,5 @@
 // Package engine is what the store needs of a database: transactions that run one step each, queries, and announcements of what
-// has changed. It knows no tables. Package sqlite implements it.
+// has changed. It knows no tables. Packages sqlite and postgres implement it.
 package engine
 
 import (
@@ -15,7 +15,7 @@ type Engine interface {
 	// not done and the context's error is returned; a step that has begun is completed and reported. After an error that is neither of
 	// the step nor of a context, it is unknown whether the step was done.
 	Run(ctx context.Context, s Step) error
-	// View reads committed data, at the time of each query, until ctx ends.
+	// View reads committed data, at the time of each query, until ctx ends. Nothing is read within the reading of something else.
 	View(ctx context.Context) View
 	// Watch returns a channel that receives a value after a transaction has announced the topic; one value may stand for many. The func
 	// ends the watch and may be called more than once.
@@ -26,7 +26,8 @@ type Engine interface {
 	Tables(ctx context.Context) (tables []Table, schema int, err error)
 	// Statements are the texts of the statements that were run, in no order: tests ask how they are executed.
 	Statements() []string
-	// Compact removes what was deleted from the files, and returns the space to the system.
+	// Compact removes what was deleted from the files, and returns the space to the system. Nothing else may be done with the
+	// database meanwhile.
 	Compact() error
 	// Close waits for the steps that have begun. Other steps fail with [ErrClosed].
 	Close() error
@@ -51,6 +52,8 @@ const (
 // Errors of an engine.
 var (
 	ErrClosed = errors.New("the store is closed")
+	// ErrSoft is the error of a soft step that announces something.
+	ErrSoft = errors.New("a soft step announces something")
 	// ErrNewer is the error for a database whose schema this program does not know.
 	ErrNewer = errors.New("the database was written by a newer clawhost")
 )
@@ -60,7 +63,8 @@ type Step struct {
 	// Run does the step. If it returns an error, its writes are undone without affecting other steps. It may run several times, and
 	// calls nothing but the transaction.
 	Run func(*Tx) error
-	// Soft is for writes that must survive the end of the process, but not a power failure. A soft step announces nothing.
+	// Soft is for writes that must survive the end of the process, but not a power failure. A soft step announces nothing: what it
+	// announces is an error.
 	Soft bool
 	// Waits are the topics of a step that may find nothing to do, which it says by [Tx.Idle]: it waits, and runs again after a
 	// transaction has announced one of them, and when what it has seen is due.

@@ -32,7 +32,7 @@ type Conn interface {
 type Querier interface {
 	// Row scans the first row into dest; without one it returns [sql.ErrNoRows].
 	Row(query string, args []any, dest ...any) error
-	// Each calls scan for each row, until it returns [ErrEnough].
+	// Each calls scan for each row, until it returns an error, which Each returns unless it is [ErrEnough].
 	Each(query string, args []any, scan func(Rows) error) error
 }
 
@@ -101,8 +101,8 @@ func (t *Tx) Announced() []Topic { return t.announced }
 // steps that wait.
 func (t *Tx) Idle(due int64) { t.idle, t.due = true, due }
 
-// Waits reports what Idle was told. An engine calls it, when the step has run.
-func (t *Tx) Waits() (idle bool, due int64) { return t.idle, t.due }
+// Idled reports what Idle was told. An engine calls it, when the step has run.
+func (t *Tx) Idled() (idle bool, due int64) { return t.idle, t.due }
 
 // Millis converts a time for a column.
 func Millis(t time.Time) int64 { return t.UnixMilli() }

@@ -9,7 +9,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
-const WakeUpsSet engine.Topic = "wake-ups" // of plugins, which may have a new time
+// WakeUpsSet is the topic of wake-ups of plugins that were set, or may have a new time.
+const WakeUpsSet engine.Topic = "wake-ups"
 
 const (
 	// maxWakeUps bounds the wake-ups of an instance.

@@ -44,6 +44,14 @@ func (p pooled) Query(ctx context.Context, query string, args []any, scan func(e
 	return p.db.bounded(ctx, func(ctx context.Context) error { return conn{p.db, p.db.pool}.Query(ctx, query, args, scan) })
 }
 
+// ended returns why a step or a view has ended whose context has.
+func (db *DB) ended(ctx context.Context) error {
+	if errors.Is(context.Cause(ctx), engine.ErrClosed) {
+		return engine.ErrClosed
+	}
+	return ctx.Err()
+}
+
 // bounded runs f, for as long as the server may take. The error is that of ctx where this has ended.
 func (db *DB) bounded(ctx context.Context, f func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, db.options.Patience)
@@ -53,7 +61,7 @@ func (db *DB) bounded(ctx context.Context, f func(context.Context) error) error 
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return context.Cause(ctx)
+		return db.ended(ctx)
 	case limited.Err() != nil:
 		return fmt.Errorf("the database did not answer within %s: %w", db.options.Patience, err)
 	}
@@ -134,7 +142,7 @@ func bindOne(arg any) (any, error) {
 	case nil, int64, []byte:
 		return a, nil
 	case string:
-		return legible(a), nil
+		return storable(a), nil
 	case bool:
 		return truth(a), nil
 	case driver.Valuer:
@@ -146,7 +154,7 @@ func bindOne(arg any) (any, error) {
 	}
 	switch v := reflect.ValueOf(arg); {
 	case v.Kind() == reflect.String:
-		return legible(v.String()), nil
+		return storable(v.String()), nil
 	case v.CanInt():
 		return v.Int(), nil
 	case v.CanUint() && v.Uint() <= math.MaxInt64:
@@ -159,8 +167,8 @@ func bindOne(arg any) (any, error) {
 	return nil, fmt.Errorf("no column holds a %T", arg)
 }
 
-// legible returns a text without what PostgreSQL does not store: NUL, and bytes that are no UTF-8.
-func legible(text string) string {
+// storable returns a text without what PostgreSQL does not store: NUL, and bytes that are no UTF-8.
+func storable(text string) string {
 	if strings.IndexByte(text, 0) >= 0 {
 		text = strings.ReplaceAll(text, "\x00", "\uFFFD")
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
@@ -20,26 +19,26 @@ const (
 	everything    = "*"
 	// listenPause is how long the listener waits before it connects again.
 	listenPause = time.Second
+	// pollPause is the time between two looks at the database where announcements do not arrive, as behind a pooler, and
+	// checkPause that between two checks whether they do.
+	pollPause  = 2 * time.Second
+	checkPause = 30 * time.Second
 )
 
 // newID returns the id of this process in what it announces.
 func newID() string { return rand.Text() }
 
-// publish announces to other processes what a transaction changes, if it is committed.
-func (db *DB) publish(ctx context.Context, c *pgxpool.Conn, topics []engine.Topic) error {
-	if len(topics) == 0 {
-		return nil
-	}
+// announcement is what one process tells the others of topics.
+func (db *DB) announcement(topics []engine.Topic) string {
 	said := make([]string, len(topics))
 	for i, topic := range topics {
-		said[i] = legible(string(topic))
+		said[i] = storable(string(topic))
 	}
 	text := strings.Join(said, "\n")
 	if len(text) > mostAnnounced {
 		text = everything
 	}
-	_, err := c.Exec(ctx, "SELECT pg_notify($1, $2)", announcements, db.id+"\n"+text)
-	return err
+	return db.id + "\n" + text
 }
 
 // listener returns a connection that gets what other processes announce.
@@ -63,38 +62,62 @@ func hangUp(c *pgx.Conn) {
 }
 
 // listen passes on what other processes announce, until the database is closed. It begins with a listener, and connects again where that is
-// lost.
+// lost. Meanwhile, all who wait look for themselves.
 func (db *DB) listen(c *pgx.Conn) {
 	for {
-		err := db.hear(c)
+		err := db.receive(c)
 		hangUp(c)
+		db.options.Log.Warn("announcements of other hosts do not arrive; the database is polled until they do", "error", err)
 		for c = nil; c == nil; {
-			if db.closing.Err() != nil {
-				return
-			}
-			db.options.Log.Warn("announcements of other hosts do not arrive; the database is polled until they do", "error", err)
 			select {
 			case <-time.After(listenPause):
 			case <-db.closing.Done():
 				return
 			}
-			if c, err = db.listener(db.closing); err == nil {
-				db.hub.AnnounceAll() // what was announced meanwhile is lost
-			}
+			_ = db.bounded(db.closing, func(ctx context.Context) (err error) {
+				c, err = db.listener(ctx)
+				return err
+			})
+			db.hub.AnnounceAll()
 		}
 	}
 }
 
-// hear passes on what is announced until the connection is lost.
-func (db *DB) hear(c *pgx.Conn) error {
+// receive passes on what is announced until the connection is lost. From time to time it announces something itself, to learn whether
+// announcements arrive: a pooler does not pass them on. Where they do not, all who wait look for themselves.
+func (db *DB) receive(c *pgx.Conn) error {
+	heard := false
 	for {
-		n, err := c.WaitForNotification(db.closing)
+		pause := pollPause
+		if heard {
+			pause = checkPause
+		}
+		ctx, cancel := context.WithTimeout(db.closing, pause)
+		n, err := c.WaitForNotification(ctx)
+		late := ctx.Err() != nil && db.closing.Err() == nil
+		cancel()
+		if late {
+			heard = false
+			db.hub.AnnounceAll()
+			err = db.bounded(db.closing, func(ctx context.Context) error {
+				_, err := db.pool.Exec(ctx, "SELECT pg_notify($1, $2)", announcements, db.id)
+				return err
+			})
+			if err == nil {
+				err = db.bounded(db.closing, c.Ping)
+			}
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		if err != nil {
 			return err
 		}
 		from, text, _ := strings.Cut(n.Payload, "\n")
 		switch {
-		case from == db.id: // announced already
+		case from == db.id: // it has announced that already
+			heard = true
 		case text == everything:
 			db.hub.AnnounceAll()
 		default:

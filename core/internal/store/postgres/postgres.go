@@ -38,16 +38,17 @@ type DB struct {
 	texts   sync.Map     // statements as the steps write them, and as PostgreSQL reads them
 	ahead   atomic.Int64 // by how many nanoseconds the server's clock is ahead of this machine's
 
+	turn    chan struct{}   // holds a value while a step runs
 	closing context.Context // ends when Close is called
 	stop    context.CancelFunc
-	mu      sync.Mutex // guards closed, and begun against Close
-	closed  bool
+	mu      sync.Mutex // guards begun against Close
+	close   sync.Once
 	begun   sync.WaitGroup // steps, and the listener
 }
 
 const (
-	// mostConnections bounds the connections of a host to the server, of which one listens.
-	mostConnections = 16
+	// mostConnections bounds the connections of a host to the server, besides the one that listens.
+	mostConnections = 8
 	// patience is the default of Options.Patience.
 	patience = 10 * time.Second
 )
@@ -58,14 +59,14 @@ func Open(ctx context.Context, dsn string, migrations fs.FS, opts Options) (_ *D
 	opts.Patience = cmp.Or(opts.Patience, patience)
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
-		return nil, errors.New("the DSN of the database cannot be read: it is a URL such as postgres://user@server/name, or words such as host=server dbname=name")
+		return nil, errors.New("the DSN of the database cannot be read, or a file that it names: it is a URL such as postgres://user@server/name, or words such as host=server dbname=name")
 	}
 	// A statement is described once and not kept by its name, which a pooler that changes servers between transactions forgets.
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	config.ConnConfig.ConnectTimeout = opts.Patience
 	config.MaxConns = mostConnections
 	closing, stop := context.WithCancel(context.WithoutCancel(ctx))
-	db := &DB{id: newID(), options: opts, closing: closing, stop: stop}
+	db := &DB{id: newID(), options: opts, turn: make(chan struct{}, 1), closing: closing, stop: stop}
 	if db.options.Log == nil {
 		db.options.Log = hclog.NewNullLogger()
 	}
@@ -138,26 +139,33 @@ func (db *DB) Tables(ctx context.Context) (tables []engine.Table, schema int, er
 	return tables, schema, nil
 }
 
-// Compact implements [engine.Engine]: it frees the space of deleted rows, for rows to come.
+// Compact implements [engine.Engine]: it writes all tables again. What was deleted may still be in the server's log and backups.
 func (db *DB) Compact() error {
-	if _, err := db.pool.Exec(db.closing, "VACUUM", pgx.QueryExecModeSimpleProtocol); err != nil {
-		return fmt.Errorf("free the space of deleted rows: %w", err)
+	if !db.begin() {
+		return engine.ErrClosed
+	}
+	defer db.begun.Done()
+	tables, _, err := db.Tables(db.closing)
+	if err != nil {
+		return err
+	}
+	for _, table := range tables {
+		if _, err := db.pool.Exec(db.closing, "VACUUM FULL "+pgx.Identifier{table.Name}.Sanitize(), pgx.QueryExecModeSimpleProtocol); err != nil {
+			return fmt.Errorf("write a table again: %w", err)
+		}
 	}
 	return nil
 }
 
 // Close implements [engine.Engine].
 func (db *DB) Close() error {
-	db.mu.Lock()
-	closed := db.closed
-	db.closed = true
-	db.mu.Unlock()
-	if closed {
-		return nil
-	}
-	db.stop()
-	db.begun.Wait()
-	db.pool.Close()
+	db.close.Do(func() {
+		db.mu.Lock()
+		db.stop()
+		db.mu.Unlock()
+		db.begun.Wait()
+		db.pool.Close()
+	})
 	return nil
 }
 
@@ -165,8 +173,9 @@ func (db *DB) Close() error {
 func (db *DB) begin() bool {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	if !db.closed {
-		db.begun.Add(1)
+	if db.closing.Err() != nil {
+		return false
 	}
-	return !db.closed
+	db.begun.Add(1)
+	return true
 }

@@ -44,6 +44,34 @@ func TestAnnouncementsReachOtherProcesses(t *testing.T) {
 	<-other // what is too long is announced as everything
 }
 
+// A pooler passes no announcements on: those who wait look for themselves.
+func TestAnnouncementsBehindAPooler(t *testing.T) {
+	t.Parallel()
+	server := postgrestest.Shared(t)
+	dsn := server.Bouncer(t, server.Database(t), 0)
+	here, there := openTest(t, dsn), openTest(t, dsn)
+	found := make(chan error, 1)
+	go func() {
+		found <- there.Run(t.Context(), engine.Step{Waits: []engine.Topic{"ready"}, Run: func(tx *engine.Tx) error {
+			var ready bool
+			err := tx.Row(`SELECT EXISTS (SELECT 1 FROM things)`, nil, &ready)
+			if !ready {
+				tx.Idle(0)
+			}
+			return err
+		}})
+	}()
+	if err := engine.Change(t.Context(), here, "announce", func(t *engine.Tx) error {
+		t.Announce("ready")
+		return enginetest.Put(t, "a")
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-found; err != nil {
+		t.Error(err)
+	}
+}
+
 // Steps of several processes lose nothing of each other.
 func TestStepsOfSeveralProcesses(t *testing.T) {
 	t.Parallel()

@@ -154,7 +154,7 @@ func (s *Store) Settle(
 // is replaced.
 func tellEnd(t *engine.Tx, q domain.Question) error {
 	for _, m := range q.Messages {
-		_, waits, err := delivery.Whereabouts(t, m.Item)
+		_, waits, err := delivery.Locate(t, m.Item)
 		if engine.NoRows(err) != nil {
 			return err
 		}
@@ -265,9 +265,9 @@ func (s *Store) OpenQuestions(ctx context.Context, at chat.Address, person chat.
 	return list, nil
 }
 
-// Unaskable records that an item cannot be delivered. If nobody else is or will be asked the question of which it is a message,
+// MarkUndeliverable records that an item cannot be delivered. If nobody else is or will be asked the question of which it is a message,
 // that ends; the notice for its session is returned. Empty: the item has no open question, or the question stays open.
-func Unaskable(t *engine.Tx, item int64) (unseen string, err error) {
+func MarkUndeliverable(t *engine.Tx, item int64) (unseen string, err error) {
 	var question string
 	err = t.Row(`UPDATE question_messages SET lost = 1 WHERE piece = (SELECT COALESCE(NULLIF(key_id, 0), id) FROM outbox WHERE id = ?1)
 		RETURNING question`, []any{item}, &question)

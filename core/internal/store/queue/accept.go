@@ -57,7 +57,7 @@ type place struct {
 func (p place) waiting() int64 { return p.queued - p.held }
 
 func accept(t *engine.Tx, in domain.Inbound, c content) (domain.Acceptance, error) {
-	isNew, err := dedupe.Unseen(t, in.Message.Channel, in.EventID)
+	isNew, err := dedupe.RecordEvent(t, in.Message.Channel, in.EventID)
 	if err == nil && in.Message.SameText {
 		err = sameText(t, in, isNew)
 	}
@@ -100,8 +100,7 @@ func accept(t *engine.Tx, in domain.Inbound, c content) (domain.Acceptance, erro
 			return domain.Acceptance{}, err
 		}
 	}
-	// A running lane is woken when its run ends, and an unchanged head is known. The Claim that waits for the lane then runs
-	// in this transaction.
+	// A running lane is woken when its run ends, and an unchanged head is known.
 	if !accepted.Running && (p.queued == 1 || p.moved) {
 		t.Announce(LaneReady(in.Lane))
 	}
@@ -140,7 +139,7 @@ func accept(t *engine.Tx, in domain.Inbound, c content) (domain.Acceptance, erro
 		if err := bindWaiting(t, in.Session, math.MaxInt64); err != nil {
 			return domain.Acceptance{}, err
 		}
-		if _, _, err = sessions.Begin(t, in.Session); err != nil {
+		if _, _, err = sessions.BeginClaude(t, in.Session); err != nil {
 			return domain.Acceptance{}, err
 		}
 	}
@@ -279,11 +278,12 @@ func touchSession(t *engine.Tx, in domain.Inbound) (before sessionBefore, err er
 }
 
 // arrival is the time of a message or command that is accepted now, after the session's last message and its last command. A command is
-// later than every message before it, even in the same millisecond, and no message is earlier than a command before it: /stop uses these
-// times to decide what it stops.
+// later than every message before it, even in the same millisecond and in another session, and no message of its session is earlier than
+// a command before it: /stop uses these times to decide what it stops.
 func arrival(lane domain.Lane, now, message, command int64) int64 {
 	before := command
 	if lane != domain.TurnLane {
+		now++
 		before = message + 1
 	}
 	if before > now && before-now <= domain.MaxSkew.Milliseconds() {
@@ -332,7 +332,7 @@ func expire(t *engine.Tx, in domain.Inbound, p place, before sessionBefore) (rep
 	if !in.Expiry.Reached(engine.Moment(begunAt), engine.Moment(before.interactedAt.Int64), engine.Moment(t.Now)) {
 		return "", nil
 	}
-	replaced, _, err = sessions.Begin(t, in.Session)
+	replaced, _, err = sessions.BeginClaude(t, in.Session)
 	return replaced, err
 }
 

@@ -89,7 +89,7 @@ func claim(t *engine.Tx, lane domain.Lane, whose domain.Whose) (run *domain.Run,
 		return nil, 0, &unreadableError{session: session, seq: head.seq, err: err}
 	}
 	if !head.claude.Valid && head.fresh {
-		if _, _, err := sessions.Begin(t, session); err != nil {
+		if _, _, err := sessions.BeginClaude(t, session); err != nil {
 			return nil, 0, fmt.Errorf("session %s: %w", session, err)
 		}
 	}
@@ -271,9 +271,9 @@ func replaceClaude(t *engine.Tx, h held) (claude string, err error) {
 		return "", err
 	}
 	if old == current {
-		_, claude, err = sessions.Begin(t, h.session)
+		_, claude, err = sessions.BeginClaude(t, h.session)
 	} else {
-		claude, err = sessions.Make(t, h.session, folder, replacedAt) // one that the session has only left takes the old one's place
+		claude, err = sessions.MakeClaude(t, h.session, folder, replacedAt) // one that the session has only left takes the old one's place
 		if err == nil {
 			_, err = t.Exec(`UPDATE claude_sessions SET replaced_at = ?2 WHERE id = ?1`, old, t.Now)
 		}

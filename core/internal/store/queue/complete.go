@@ -209,7 +209,7 @@ func putFirst(t *engine.Tx, h held, seq int64, claude string, in domain.Inbound)
 	if err != nil {
 		return err
 	}
-	fresh, err := dedupe.Unseen(t, in.Message.Channel, in.EventID)
+	fresh, err := dedupe.RecordEvent(t, in.Message.Channel, in.EventID)
 	if err != nil || !fresh {
 		return err
 	}

@@ -70,7 +70,7 @@ func replaceBy(t *engine.Tx, key, claude string) (left string, err error) {
 	if _, err := t.Exec(`UPDATE claude_sessions SET replaced_at = ?2 WHERE id = ?1`, left, t.Now); err != nil {
 		return "", err
 	}
-	return left, sessions.Enter(t, key, claude)
+	return left, sessions.EnterClaude(t, key, claude)
 }
 
 // changeFolder gives a session the claude session that it had in a folder, or a new one, and returns the one that it leaves; empty: it
@@ -88,12 +88,12 @@ func changeFolder(t *engine.Tx, key, folder string) (left string, err error) {
 	err = engine.NoRows(t.Row(`SELECT id FROM claude_sessions WHERE session = ?1 AND folder = ?2 AND replaced_at IS NULL ORDER BY begun_at DESC LIMIT 1`,
 		[]any{key, folder}, &claude))
 	if err == nil && claude == "" {
-		claude, err = sessions.Make(t, key, folder, sql.NullInt64{})
+		claude, err = sessions.MakeClaude(t, key, folder, sql.NullInt64{})
 	}
 	if err != nil {
 		return "", err
 	}
-	return left, sessions.Enter(t, key, claude)
+	return left, sessions.EnterClaude(t, key, claude)
 }
 
 // bindWaiting binds the messages before a seq to the claude sessions that they were written for, because another one is
@@ -115,7 +115,7 @@ func bindWaiting(t *engine.Tx, session string, before int64) error {
 			WHERE session = ?1 AND lane = 'turn' AND seq < ?2 AND claude_session IS NULL`, session, fresh); err != nil || last {
 			return err
 		}
-		_, begun, err := sessions.Begin(t, session)
+		_, begun, err := sessions.BeginClaude(t, session)
 		if err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ func cancel(t *engine.Tx, session string, lane domain.Lane, list []row, why stri
 		if err := bindWaiting(t, session, r.seq); err != nil {
 			return err
 		}
-		if _, _, err := sessions.Begin(t, session); err != nil {
+		if _, _, err := sessions.BeginClaude(t, session); err != nil {
 			return err
 		}
 	}

@@ -11,10 +11,9 @@ import (
 )
 
 // Linger has the messages of a burst wait for another one until a new time, earlier or later than before: those by an author of a
-// session, as in [domain.Burst.By], that still wait for more and for nothing else. It does nothing if there are none. A power failure
-// may undo it.
+// session, as in [domain.Burst.By], that still wait for more and for nothing else. It does nothing if there are none.
 func (s *Store) Linger(ctx context.Context, session, by string, until time.Time) error {
-	return engine.ChangeSoftly(ctx, s.db, "linger", func(t *engine.Tx) error {
+	return engine.Change(ctx, s.db, "linger", func(t *engine.Tx) error {
 		var burst int64
 		err := t.Row(`SELECT i.burst FROM inbox i JOIN lanes l ON l.session = i.session AND l.lane = i.lane
 			WHERE i.session = ?1 AND i.lane = 'turn' AND i.burst_by = ?2 AND i.batch IS NULL AND i.joined_run IS NULL AND i.ready_at > ?3

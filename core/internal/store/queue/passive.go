@@ -17,7 +17,7 @@ func (s *Store) RecordPassive(ctx context.Context, o domain.Passive) (duplicate 
 		return false, fmt.Errorf("record passive message: %w", err)
 	}
 	return engine.Do(ctx, s.db, "record passive", func(t *engine.Tx) (bool, error) {
-		fresh, err := dedupe.Unseen(t, o.Channel, o.EventID)
+		fresh, err := dedupe.RecordEvent(t, o.Channel, o.EventID)
 		if err != nil || !fresh {
 			return !fresh, err
 		}

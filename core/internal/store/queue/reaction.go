@@ -65,8 +65,6 @@ func show(t *engine.Tx, e event, reacts bool, stage domain.Stage) error {
 	return err
 }
 
-const ReactionsChanged engine.Topic = "reactions" // messages have a new stage
-
 // ReactionsReady returns a channel that receives a value when messages have another stage than they show: see
 // [Store.Reactions].
 func (s *Store) ReactionsReady() <-chan struct{} { return s.reactions }

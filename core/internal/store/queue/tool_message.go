@@ -47,7 +47,7 @@ func postNumbered(t *engine.Tx, session string, m domain.ToolPost) (number int64
 	if err != nil {
 		return 0, false, err
 	}
-	if err := dedupe.NotePosted(t, m.Key, number); err != nil {
+	if err := dedupe.RecordPost(t, m.Key, number); err != nil {
 		return 0, false, err
 	}
 	return number, true, delivery.Mirror(t, m.From, m.Items[0].To)
@@ -72,7 +72,7 @@ func changeByTool(t *engine.Tx, runID int64, c domain.ToolChange) error {
 	if _, err := dedupe.Posted(t, c.Key); !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	if err := dedupe.NotePosted(t, c.Key, 0); err != nil {
+	if err := dedupe.RecordPost(t, c.Key, 0); err != nil {
 		return err
 	}
 	m, err := agentMessage(t, `session = ?1 AND number = ?2`, h.session, c.Number)

@@ -8,6 +8,9 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
+// ReactionsChanged is the topic of messages that have a new stage.
+const ReactionsChanged engine.Topic = "reactions"
+
 // LaneReady is the topic of lanes of a kind that may have become claimable, or have a new time.
 func LaneReady(lane domain.Lane) engine.Topic { return engine.Topic("lane " + lane) }
 

@@ -113,9 +113,9 @@ func (s *Store) Sessions(ctx context.Context, after string, limit int) ([]domain
 	return sessions, nil
 }
 
-// Begin gives a session a new claude session in the same folder and returns the uuids of the old and the new one. The
+// BeginClaude gives a session a new claude session in the same folder and returns the uuids of the old and the new one. The
 // error may be ErrNotFound.
-func Begin(t *engine.Tx, key string) (old, id string, err error) {
+func BeginClaude(t *engine.Tx, key string) (old, id string, err error) {
 	var folder string
 	err = t.Row(`SELECT c.id, c.folder FROM sessions s JOIN claude_sessions c ON c.id = s.claude_session WHERE s.key = ?1`, []any{key}, &old, &folder)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -127,24 +127,34 @@ func Begin(t *engine.Tx, key string) (old, id string, err error) {
 	if _, err := t.Exec(`UPDATE claude_sessions SET replaced_at = ?2 WHERE id = ?1`, old, t.Now); err != nil {
 		return "", "", err
 	}
-	if id, err = Make(t, key, folder, sql.NullInt64{}); err != nil {
+	if id, err = MakeClaude(t, key, folder, sql.NullInt64{}); err != nil {
 		return "", "", err
 	}
-	return old, id, Enter(t, key, id)
+	return old, id, EnterClaude(t, key, id)
 }
 
-// Enter gives a session another claude session.
-func Enter(t *engine.Tx, key, claude string) error {
+// EnterClaude gives a session another claude session.
+func EnterClaude(t *engine.Tx, key, claude string) error {
 	_, err := t.Exec(`UPDATE sessions SET claude_session = ?2, reset_at = ?3, context_tokens = 0 WHERE key = ?1`, key, claude, t.Now)
 	return err
 }
 
-// Make creates a claude session in a folder, which may be replaced from the beginning, and returns its uuid.
-func Make(t *engine.Tx, key, folder string, replacedAt sql.NullInt64) (string, error) {
+// MakeClaude creates a claude session in a folder, which may be replaced from the beginning, and returns its uuid.
+func MakeClaude(t *engine.Tx, key, folder string, replacedAt sql.NullInt64) (string, error) {
 	id := uuid.NewString()
 	_, err := t.Exec(`INSERT INTO claude_sessions (id, session, folder, begun_at, replaced_at, worktree)
 		VALUES (?1, ?2, ?3, ?4, ?5, `+worktreeOf("?2", "?3")+`)`, id, key, folder, t.Now, replacedAt)
 	return id, err
+}
+
+// Overrides returns a session's settings; none for an unknown session.
+func (s *Store) Overrides(ctx context.Context, key string) (domain.Overrides, error) {
+	var encoded string
+	err := engine.NoRows(s.db.View(ctx).Row(`SELECT overrides FROM sessions WHERE key = ?1`, []any{key}, &encoded))
+	if err != nil {
+		return domain.Overrides{}, fmt.Errorf("overrides: %w", err)
+	}
+	return decodeOverrides(encoded), nil
 }
 
 // Configure changes a session's settings and returns the updated session. The error is [domain.ErrNotFound] for an

@@ -12,7 +12,8 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-const TranscriptGrew engine.Topic = "transcript" // there are new entries
+// TranscriptGrew is the topic of new entries.
+const TranscriptGrew engine.Topic = "transcript"
 
 // TranscriptAppended returns a channel that receives a value when a session's history has new entries. One value may
 // stand for many.

@@ -84,7 +84,7 @@ func (s *Store) DeleteWorktree(ctx context.Context, root string) error {
 	})
 }
 
-// worktreeOf is the place of the worktree of a session, a parameter, for a folder, another one; ”: there is none.
+// worktreeOf is the place of the worktree of a session, a parameter, for a folder, another one; empty: there is none.
 func worktreeOf(session, folder string) string {
 	return `COALESCE((SELECT w.place FROM worktrees w WHERE w.session = ` + session + ` AND w.folder = ` + folder + ` AND w.ready != 0), '')`
 }

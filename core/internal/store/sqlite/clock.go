@@ -13,7 +13,7 @@ const longestAlarm = time.Minute
 func (w *writer) setBack() *operation {
 	now := engine.Millis(w.opts.Now())
 	back := w.seen - now
-	if back <= 0 {
+	if back <= 0 || w.opts.SetBack == nil {
 		w.seen = now
 		return nil
 	}

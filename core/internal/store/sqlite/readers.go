@@ -64,15 +64,18 @@ func (r *readers) give(c *connection) {
 	<-r.places
 }
 
-// statements returns the texts that idle connections have prepared.
+// statements returns the texts that connections have prepared. It waits for those in use.
 func (r *readers) statements() (texts []string) {
 	for range maxReaders {
-		select {
-		case c := <-r.idle:
-			texts = slices.AppendSeq(texts, maps.Keys(c.prepared))
-			defer func() { r.idle <- c }()
-		default:
-		}
+		r.places <- struct{}{}
+	}
+	for range len(r.idle) {
+		c := <-r.idle
+		texts = slices.AppendSeq(texts, maps.Keys(c.prepared))
+		r.idle <- c
+	}
+	for range maxReaders {
+		<-r.places
 	}
 	return texts
 }

@@ -23,7 +23,7 @@ type Options struct {
 	Now     func() time.Time // the clock
 	Metrics *metrics.Metrics // count the transactions; nil: nothing does
 	// SetBack corrects the waiting times in the database after the clock was set back by some milliseconds, in a step of its own,
-	// before other steps use the clock.
+	// before other steps use the clock; nil: there are none.
 	SetBack func(t *engine.Tx, by int64) error
 }
 

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -111,8 +112,14 @@ func (w *writer) submit(ctx context.Context, op *operation) error {
 			return engine.ErrClosed
 		}
 	}
-	return explained(<-op.done)
+	if err := <-op.done; !errors.Is(err, errLeft) {
+		return explained(err)
+	}
+	return ctx.Err()
 }
+
+// errLeft is the result of an operation that found nothing to do and whose caller has stopped waiting.
+var errLeft = errors.New("nothing to do")
 
 func (w *writer) loop() {
 	defer close(w.stopped)
@@ -195,7 +202,7 @@ func (w *writer) commit(batch []*operation) {
 		case op.status.CompareAndSwap(begun, undecided):
 			w.standing = append(w.standing, op)
 		default:
-			op.done <- context.Canceled // its caller has stopped waiting
+			op.done <- errLeft
 		}
 	}
 }
@@ -291,7 +298,10 @@ func (w *writer) run(op *operation) error {
 	t := engine.NewTx(w.ctx, w.conn, engine.Millis(w.opts.Now()))
 	err := op.Run(t)
 	op.announced = t.Announced()
-	op.idle, op.due = t.Waits()
+	if err == nil && op.Soft && len(op.announced) > 0 {
+		err = engine.ErrSoft
+	}
+	op.idle, op.due = t.Idled()
 	op.idle = op.idle && err == nil && op.Waits != nil
 	return err
 }

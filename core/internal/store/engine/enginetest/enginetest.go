@@ -30,6 +30,7 @@ func Run(t *testing.T, open func(t *testing.T) engine.Engine) {
 		"a context ends a step":                   contextEnds,
 		"a step that has begun tells its outcome": begunStep,
 		"closing answers every step":              closing,
+		"soft steps announce nothing":             softSteps,
 		"committed data is read":                  committedData,
 		"values come back":                        values,
 		"what does not fit is an error":           misfits,
@@ -120,16 +121,39 @@ func failingStep(t *testing.T, db engine.Engine) {
 }
 
 func contextEnds(t *testing.T, db engine.Engine) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
+	other := errors.New("another reason")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(other)
 	err := engine.Change(ctx, db, "late", func(tx *engine.Tx) error { return Put(tx, "late") })
-	if !errors.Is(err, context.Canceled) {
+	if !errors.Is(err, context.Canceled) || errors.Is(err, other) {
 		t.Errorf("got %v", err)
 	}
-	if err := db.View(ctx).Row(`SELECT COUNT(*) FROM things`, nil, new(int)); !errors.Is(err, context.Canceled) {
+	if err := db.View(ctx).Row(`SELECT COUNT(*) FROM things`, nil, new(int)); !errors.Is(err, context.Canceled) || errors.Is(err, other) {
 		t.Errorf("a view: %v", err)
 	}
+	soon, cancelSoon := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancelSoon()
+	err = db.Run(soon, engine.Step{Waits: []engine.Topic{ready}, Run: func(tx *engine.Tx) error {
+		tx.Idle(0)
+		return nil
+	}})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a step that waits: %v", err)
+	}
 	same(t, Keys(t, db))
+}
+
+func softSteps(t *testing.T, db engine.Engine) {
+	if err := engine.ChangeSoftly(t.Context(), db, "soft", func(tx *engine.Tx) error { return Put(tx, "soft") }); err != nil {
+		t.Error(err)
+	}
+	if err := engine.ChangeSoftly(t.Context(), db, "loud", func(tx *engine.Tx) error {
+		tx.Announce(ready)
+		return Put(tx, "loud")
+	}); !errors.Is(err, engine.ErrSoft) {
+		t.Errorf("a soft step that announces something: %v", err)
+	}
+	same(t, Keys(t, db), "soft")
 }
 
 func begunStep(t *testing.T, db engine.Engine) {
@@ -185,9 +209,6 @@ func committedData(t *testing.T, db engine.Engine) {
 	view, read := db.View(t.Context()), 0
 	err := view.Each(`SELECT key FROM things ORDER BY key`, nil, func(engine.Rows) error {
 		read++
-		if err := view.Row(`SELECT n FROM things WHERE key = 'a'`, nil, new(int)); err != nil { // a reader within a reader
-			return err
-		}
 		return engine.ErrEnough
 	})
 	if err != nil || read != 1 {
