@@ -74,7 +74,7 @@ type Step struct {
 	Committed func()
 }
 
-// Topic is what a transaction can have changed.
+// Topic names what a transaction may have changed, for those who wait for it.
 type Topic string
 
 // Do runs f as a step and returns its result. An error is prefixed by the step's name.

@@ -9,11 +9,12 @@ import (
 //go:embed *.sql postgres/*.sql
 var files embed.FS
 
-// SQLite returns the steps from an empty database of SQLite to the current schema, in the order of the numbers at the beginning of their
-// names: 1, 2, 3 and so on.
+// SQLite returns the migrations from an empty database of SQLite to the current schema. The numbers at the beginning of their names are
+// their order: 1, 2, 3 and so on.
 func SQLite() fs.FS { return files }
 
-// Postgres returns the steps from an empty database of PostgreSQL to the same schema. They begin with the schema of one number.
+// Postgres returns the migrations from an empty database of PostgreSQL to the same schema. The first one makes the schema that its number
+// stands for as a whole.
 func Postgres() fs.FS {
 	folder, err := fs.Sub(files, "postgres")
 	if err != nil {

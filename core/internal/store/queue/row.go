@@ -55,7 +55,7 @@ type row struct {
 	batch      sql.NullInt64  // the seq of the first message of its run
 	joinedRun  sql.NullInt64  // it was steered into this run
 	said       string         // of its answer
-	sent       string         // by tools, while it was answered: JSON
+	sent       string         // by tools, while it was answered: JSON; its column is told
 	preview    int64          // of its answer; 0: none
 }
 
