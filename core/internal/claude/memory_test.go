@@ -3,7 +3,6 @@ package claude_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/memory"
+	"github.com/clawhost/clawhost/core/internal/base/programtest"
 )
 
 // weighed is a rig whose pool looks at its memory all the time.
@@ -140,9 +140,7 @@ func TestStartsAreThrottled(t *testing.T) {
 	r.config.MaxProcesses = 8
 	r.config.Command = filepath.Join(t.TempDir(), "claude")
 	script := "#!/bin/sh\nwhile [ ! -e go ]; do sleep 0.01; done\nexec " + binary + ` "$@"` + "\n"
-	if err := os.WriteFile(r.config.Command, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	programtest.Write(t, r.config.Command, script)
 	pool := r.pool()
 	var running []*attempt
 	for i := range 6 {

@@ -58,7 +58,7 @@ var layers = func() (paths []string) {
 
 // testSupport are the packages that only tests import.
 var testSupport = []string{
-	"base/journal", "claude/messagesapi", "claude/recordings", "media/mediatest", "network/plugins/plugintest", "rules",
+	"base/journal", "base/programtest", "claude/messagesapi", "claude/recordings", "media/mediatest", "network/plugins/plugintest", "rules",
 	"store/engine/enginetest", "store/postgres/postgrestest", "store/storetest",
 }
 

@@ -40,8 +40,8 @@ func TestListenAtAnAddressInUse(t *testing.T) {
 	}
 }
 
+// It runs alone: a process that another test starts has the files of this one for a moment.
 func TestListenAtAnAddressOfAnotherProcess(t *testing.T) {
-	t.Parallel()
 	held, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/clawhost/clawhost/core/internal/base/process"
+	"github.com/clawhost/clawhost/core/internal/base/programtest"
 )
 
 // A process executes its own program again, whatever happened to its file, though no other process of its user can read it.
@@ -36,9 +37,7 @@ func TestSelf(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(path, content, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			programtest.Write(t, path, string(content))
 			mode := os.FileMode(0o111)
 			if play == "again from a copy" {
 				mode = 0o755 // the copy is made by the program itself

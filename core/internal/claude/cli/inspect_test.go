@@ -2,11 +2,11 @@ package cli_test
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/clawhost/clawhost/core/internal/base/programtest"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 )
 
@@ -14,9 +14,7 @@ import (
 func program(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "claude")
-	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	programtest.Write(t, path, text)
 	return path
 }
 

@@ -22,6 +22,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/process"
+	"github.com/clawhost/clawhost/core/internal/base/programtest"
 	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -214,7 +215,8 @@ func Install(t testing.TB, dir string, mode os.FileMode, contents map[string]str
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(content), mode); err != nil {
+		programtest.Write(t, path, content)
+		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/programtest"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
 	"github.com/clawhost/clawhost/core/internal/network/supervisor"
 )
@@ -45,9 +46,7 @@ func TestAParkedPluginIsTriedAgain(t *testing.T) {
 	fickle := spec(t, "well")
 	fickle.Source = filepath.Join(dir, "plugin")
 	script := fmt.Sprintf("#!/bin/sh\ntest -e '%s' && exit 3\nexec '%s'\n", broken, self)
-	if err := os.WriteFile(fickle.Source, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	programtest.Write(t, fickle.Source, script)
 	r := &fixture{register: panicking}
 	r.begin(t, supervisor.Options{Plugins: plugins.New([]*config.Plugin{fickle}), Retry: 20 * time.Millisecond})
 	if why := r.next(t, r.failed); !strings.Contains(why, "tries again every few minutes") {

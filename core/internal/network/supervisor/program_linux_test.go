@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/base/config"
+	"github.com/clawhost/clawhost/core/internal/base/programtest"
 	"github.com/clawhost/clawhost/core/internal/network/supervisor"
 )
 
@@ -47,9 +48,7 @@ func TestAScriptRunsAsItIs(t *testing.T) {
 	}
 	script := spec(t, "well")
 	script.Source = filepath.Join(t.TempDir(), "script")
-	if err := os.WriteFile(script.Source, []byte("#!/bin/sh\nexec '"+self+"'\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	programtest.Write(t, script.Source, "#!/bin/sh\nexec '"+self+"'\n")
 	r := begin(t, script)
 	if _, ok := r.Get("well"); !ok {
 		t.Fatalf("not running: %+v", r.List())
