@@ -5,10 +5,10 @@ import (
 	"database/sql"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	_ "github.com/jackc/pgx/v5/stdlib" // as "pgx", for tests that look into a database
 
 	"github.com/clawhost/clawhost/core/internal/store/postgres/postgrestest"
@@ -49,13 +49,13 @@ func Prepare(t testing.TB, path string) bool {
 		return false
 	}
 	if _, made := databases.Load(path); !made {
-		databases.Store(path, postgrestest.Shared(t).DatabaseFrom(t, "store", func(dsn string) error {
+		databases.Store(path, postgrestest.Shared(t).DatabaseFor(t, "store", func(dsn string) error {
 			s, err := OpenServer(context.Background(), dsn, Options{})
 			if err != nil {
 				return err
 			}
 			return s.Close()
-		}))
+		}, empty))
 	}
 	return true
 }
@@ -83,32 +83,21 @@ func Raw(path string) (*sql.DB, error) {
 	return sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)")
 }
 
-// Empty removes all rows of a store at a path that is kept in PostgreSQL, and is not open.
-func Empty(ctx context.Context, path string) (err error) {
-	db, err := Raw(path)
+// Empty makes the database of a store at a path, which is not open, as a new one, if it is kept in PostgreSQL.
+func Empty(path string) error { return empty(DSN(path)) }
+
+func empty(dsn string) error {
+	ctx := context.Background() // a test that ends calls it
+	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
 		return err
 	}
-	defer db.Close()
-	rows, err := db.QueryContext(ctx, `SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema() AND table_name NOT IN ('store', 'schema_version')`)
-	if err != nil {
+	defer func() { _ = conn.Close(ctx) }()
+	var tables string
+	if err := conn.QueryRow(ctx, `SELECT string_agg(quote_ident(table_name), ', ') FROM information_schema.tables
+		WHERE table_schema = current_schema() AND table_name NOT IN ('store', 'schema_version')`).Scan(&tables); err != nil {
 		return err
 	}
-	defer rows.Close()
-	var names []string
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return err
-		}
-		names = append(names, name)
-	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	if _, err := db.ExecContext(ctx, `TRUNCATE `+strings.Join(names, ", ")+` RESTART IDENTITY`); err != nil {
-		return err
-	}
-	_, err = db.ExecContext(ctx, `UPDATE store SET uncertain = 0, state_revision = 0`)
+	_, err = conn.Exec(ctx, `TRUNCATE `+tables+` RESTART IDENTITY; UPDATE store SET uncertain = 0, state_revision = 0`, pgx.QueryExecModeSimpleProtocol)
 	return err
 }

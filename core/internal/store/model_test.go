@@ -48,7 +48,7 @@ func TestModel(t *testing.T) {
 		}
 		if inServer {
 			m.path = server
-			if err := store.Empty(ctx, server); err != nil {
+			if err := store.Empty(server); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -10,58 +10,37 @@ import (
 	"testing"
 )
 
-// templates are the databases that are copied, by name.
-type templates struct {
+// kept are the databases that no test uses, by their purpose.
+type kept struct {
 	mu   sync.Mutex
-	made map[string]func() (string, error)
+	free map[string][]string
+}
+
+func (k *kept) take(purpose string) (name string, ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	free := k.free[purpose]
+	if len(free) == 0 {
+		return "", false
+	}
+	k.free[purpose] = free[1:]
+	return free[0], true
+}
+
+func (k *kept) give(purpose, name string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.free == nil {
+		k.free = map[string][]string{}
+	}
+	k.free[purpose] = append(k.free[purpose], name)
 }
 
 // Database creates an empty database, and drops it when the test ends. The DSN is that of a role that owns it and is no superuser; it
 // leads to the Unix socket, so that connecting is fast.
 func (s *Server) Database(t testing.TB) (dsn string) {
 	t.Helper()
-	return s.copy(t, "template0")
-}
-
-// DatabaseFrom creates a copy of a database, and drops it when the test ends. The first caller with this name prepares the original,
-// and must have closed its connections when prepare returns.
-func (s *Server) DatabaseFrom(t testing.TB, name string, prepare func(dsn string) error) (dsn string) {
-	t.Helper()
-	s.templates.mu.Lock()
-	made := s.templates.made[name]
-	if made == nil {
-		made = sync.OnceValues(func() (string, error) { return s.template(prepare) })
-		if s.templates.made == nil {
-			s.templates.made = map[string]func() (string, error){}
-		}
-		s.templates.made[name] = made
-	}
-	s.templates.mu.Unlock()
-	template, err := made()
-	check(t, err)
-	return s.copy(t, template)
-}
-
-// template creates the original of databases. Nobody may connect to it once it is prepared.
-func (s *Server) template(prepare func(dsn string) error) (name string, err error) {
-	ctx := context.Background() // it is for all tests
-	if name, err = s.create(ctx, "template0"); err != nil {
-		return "", err
-	}
-	if err := prepare(s.dsn(role, name)); err != nil {
-		return "", fmt.Errorf("prepare a database: %w", err)
-	}
-	return name, s.sql(ctx, "ALTER DATABASE "+name+" ALLOW_CONNECTIONS false")
-}
-
-func (s *Server) create(ctx context.Context, template string) (name string, err error) {
-	name = fmt.Sprintf("test%d", s.databases.Add(1))
-	return name, s.sql(ctx, "CREATE DATABASE "+name+" OWNER "+role+" TEMPLATE "+template)
-}
-
-func (s *Server) copy(t testing.TB, template string) (dsn string) {
-	t.Helper()
-	name, err := s.create(t.Context(), template)
+	name, err := s.create(t.Context(), "template0")
 	check(t, err)
 	if s.shared {
 		s.explain(t)
@@ -78,6 +57,38 @@ func (s *Server) copy(t testing.TB, template string) (dsn string) {
 		}
 	})
 	return s.dsn(role, name)
+}
+
+// DatabaseFor returns a database of a purpose, which tests before may have used: to create one writes 16 MB. Prepare makes a new one ready;
+// empty does so with one that a test has used, when the test ends. Both have closed their connections when they return.
+func (s *Server) DatabaseFor(t testing.TB, purpose string, prepare, empty func(dsn string) error) (dsn string) {
+	t.Helper()
+	name, used := s.kept.take(purpose)
+	if !used {
+		var err error
+		name, err = s.create(t.Context(), "template0")
+		check(t, err)
+		check(t, prepare(s.dsn(role, name)))
+	}
+	if s.shared {
+		s.explain(t)
+	}
+	t.Cleanup(func() {
+		if !s.running() {
+			return // the database ends with the server
+		}
+		if err := empty(s.dsn(role, name)); err != nil {
+			t.Errorf("empty a database: %v", err)
+			return
+		}
+		s.kept.give(purpose, name)
+	})
+	return s.dsn(role, name)
+}
+
+func (s *Server) create(ctx context.Context, template string) (name string, err error) {
+	name = fmt.Sprintf("test%d", s.databases.Add(1))
+	return name, s.sql(ctx, "CREATE DATABASE "+name+" OWNER "+role+" TEMPLATE "+template)
 }
 
 // dsn leads to the Unix socket.

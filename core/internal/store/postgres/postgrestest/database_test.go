@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -34,34 +34,46 @@ func TestDatabase(t *testing.T) {
 	}
 }
 
-// Copies of a database have what was prepared, once, and not what another copy has.
-func TestDatabaseFrom(t *testing.T) {
+// A database that was used before is as a new one, and no two tests have the same at a time.
+func TestDatabaseFor(t *testing.T) {
 	t.Parallel()
 	s := Shared(t)
-	var prepared atomic.Int64
-	prepare := func(dsn string) error {
-		prepared.Add(1)
-		conn, err := pgx.Connect(context.Background(), dsn)
-		if err != nil {
-			return err
+	run := func(statement string) func(dsn string) error {
+		return func(dsn string) error {
+			conn, err := pgx.Connect(context.Background(), dsn)
+			if err != nil {
+				return err
+			}
+			_, err = conn.Exec(context.Background(), statement)
+			return errors.Join(err, conn.Close(context.Background()))
 		}
-		_, err = conn.Exec(context.Background(), "CREATE TABLE things (n INT); INSERT INTO things VALUES (7)")
-		return errors.Join(err, conn.Close(context.Background()))
 	}
+	var seen sync.Map
 	t.Run("tests", func(t *testing.T) {
 		for range 4 {
 			t.Run("", func(t *testing.T) {
-				t.Parallel()
-				conn := connect(t, s.DatabaseFrom(t, "things", prepare))
+				dsn := s.DatabaseFor(t, "things", run("CREATE TABLE things (n INT); INSERT INTO things VALUES (7)"), run("DELETE FROM things WHERE n != 7"))
+				seen.Store(dsn, true)
+				other := s.DatabaseFor(t, "things", run("CREATE TABLE things (n INT); INSERT INTO things VALUES (7)"), run("DELETE FROM things WHERE n != 7"))
+				seen.Store(other, true)
+				if other == dsn {
+					t.Error("it is another test's")
+				}
+				conn := connect(t, dsn)
 				if got := ask[string](t, conn, "SELECT string_agg(n::text, ' ') FROM things"); got != "7" {
-					t.Errorf("the copy has %q", got)
+					t.Errorf("it has %q", got)
 				}
 				do(t, conn, "INSERT INTO things VALUES (8)")
 			})
 		}
 	})
-	if n := prepared.Load(); n != 1 {
-		t.Errorf("the original was prepared %d times", n)
+	created := 0
+	seen.Range(func(any, any) bool {
+		created++
+		return true
+	})
+	if created != 2 {
+		t.Errorf("%d databases were created", created)
 	}
 }
 

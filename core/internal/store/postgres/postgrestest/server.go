@@ -36,7 +36,7 @@ type Server struct {
 	settings     []string
 	shared       bool
 	databases    atomic.Int64 // that were created
-	templates    templates
+	kept         kept
 
 	gone   chan struct{} // closed when the process has ended
 	main   *os.Process
