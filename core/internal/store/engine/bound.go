@@ -5,9 +5,8 @@ const MaxRows = 1000
 
 // Bounded returns a safe value for an untrusted limit.
 func Bounded(limit int) int {
-	const most = 1000
-	if limit < 1 || limit > most {
-		return most
+	if limit < 1 || limit > MaxRows {
+		return MaxRows
 	}
 	return limit
 }

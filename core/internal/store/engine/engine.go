@@ -33,22 +33,6 @@ type Engine interface {
 	Close() error
 }
 
-// Table describes a table of the database.
-type Table struct {
-	Name    string
-	Columns []Column
-}
-
-// Column is a column of a table. Kind is TEXT, BIGINT, or BYTES.
-type Column struct{ Name, Kind string }
-
-// The kinds of columns.
-const (
-	Text   = "TEXT"
-	Number = "BIGINT"
-	Bytes  = "BYTES"
-)
-
 // Errors of an engine.
 var (
 	ErrClosed = errors.New("the store is closed")

@@ -114,29 +114,9 @@ func (db *DB) Statements() (texts []string) {
 }
 
 // Tables implements [engine.Engine].
-func (db *DB) Tables(ctx context.Context) (tables []engine.Table, schema int, err error) {
-	read := db.View(ctx)
-	if err := read.Row("SELECT COALESCE(MAX(version), 0) FROM schema_version", nil, &schema); err != nil {
-		return nil, 0, fmt.Errorf("read the schema's version: %w", err)
-	}
-	kinds := map[string]string{"text": engine.Text, "bytea": engine.Bytes}
-	err = read.Each(`SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = current_schema()
-		ORDER BY table_name COLLATE "C", ordinal_position`, nil, func(rows engine.Rows) error {
-		var table, column, kind string
-		if err := rows.Scan(&table, &column, &kind); err != nil {
-			return err
-		}
-		if len(tables) == 0 || tables[len(tables)-1].Name != table {
-			tables = append(tables, engine.Table{Name: table})
-		}
-		last := &tables[len(tables)-1]
-		last.Columns = append(last.Columns, engine.Column{Name: column, Kind: cmp.Or(kinds[kind], engine.Number)})
-		return nil
-	})
-	if err != nil {
-		return nil, 0, fmt.Errorf("list the tables: %w", err)
-	}
-	return tables, schema, nil
+func (db *DB) Tables(ctx context.Context) ([]engine.Table, int, error) {
+	return engine.ReadTables(db.View(ctx), `SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = current_schema()
+		ORDER BY table_name COLLATE "C", ordinal_position`, map[string]string{"text": engine.Text, "bytea": engine.Bytes})
 }
 
 // Compact implements [engine.Engine]: it writes all tables again. What was deleted may still be in the server's log and backups.

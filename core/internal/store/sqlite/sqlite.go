@@ -2,7 +2,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,29 +103,9 @@ func (db *DB) Watch(topic engine.Topic) (<-chan struct{}, func()) { return db.hu
 func (db *DB) Now() time.Time { return db.writer.opts.Now() }
 
 // Tables implements [engine.Engine].
-func (db *DB) Tables(ctx context.Context) (tables []engine.Table, schema int, err error) {
-	read := db.View(ctx)
-	if err := read.Row("SELECT COALESCE(MAX(version), 0) FROM schema_version", nil, &schema); err != nil {
-		return nil, 0, fmt.Errorf("read the schema's version: %w", err)
-	}
-	kinds := map[string]string{"TEXT": engine.Text, "BLOB": engine.Bytes}
-	err = read.Each(`SELECT t.name, c.name, c.type FROM sqlite_schema t JOIN pragma_table_info(t.name) c
-		WHERE t.type = 'table' AND t.name NOT IN ('sqlite_sequence', 'sqlite_stat1') ORDER BY t.name, c.cid`, nil, func(rows engine.Rows) error {
-		var table, column, kind string
-		if err := rows.Scan(&table, &column, &kind); err != nil {
-			return err
-		}
-		if len(tables) == 0 || tables[len(tables)-1].Name != table {
-			tables = append(tables, engine.Table{Name: table})
-		}
-		last := &tables[len(tables)-1]
-		last.Columns = append(last.Columns, engine.Column{Name: column, Kind: cmp.Or(kinds[kind], engine.Number)})
-		return nil
-	})
-	if err != nil {
-		return nil, 0, fmt.Errorf("list the tables: %w", err)
-	}
-	return tables, schema, nil
+func (db *DB) Tables(ctx context.Context) ([]engine.Table, int, error) {
+	return engine.ReadTables(db.View(ctx), `SELECT t.name, c.name, c.type FROM sqlite_schema t JOIN pragma_table_info(t.name) c
+		WHERE t.type = 'table' AND t.name NOT IN ('sqlite_sequence', 'sqlite_stat1') ORDER BY t.name, c.cid`, map[string]string{"TEXT": engine.Text, "BLOB": engine.Bytes})
 }
 
 // Statements implements [engine.Engine].
