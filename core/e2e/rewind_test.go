@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -186,6 +187,8 @@ func TestRewindOfADividedTurn(t *testing.T) {
 	d.api.Enqueue(d.create("begun", "1\n"), messagesapi.Bash("sleep "+seconds))
 	a := d.begin(d.ctx, pool, turn)
 	d.poll("the tool sleeps", func() bool { return sleeping(seconds) > 0 })
+	// The CLI writes its transcript some time behind; what it has not written is not in the divided turn.
+	d.poll("the tool is in the transcript", func() bool { return strings.Contains(d.transcript(d.session), "sleep "+seconds) })
 	if _, err := pool.Rewind(d.ctx, claude.Place{Session: d.session}, turn.UUID, nil); !errors.Is(err, claude.ErrBusy) {
 		t.Errorf("while the turn runs: %v", err)
 	}
