@@ -101,3 +101,6 @@ func empty(dsn string) error {
 	_, err = conn.Exec(ctx, `TRUNCATE `+tables+` RESTART IDENTITY; UPDATE store SET uncertain = 0, state_revision = 0`, pgx.QueryExecModeSimpleProtocol)
 	return err
 }
+
+// RawServer opens a database of PostgreSQL without its store.
+func RawServer(dsn string) (*sql.DB, error) { return sql.Open("pgx", dsn) }

@@ -60,8 +60,8 @@ func (s *Store) now(ctx context.Context) (parts, error) {
 	if err := s.db.View(ctx).Row(`SELECT id FROM store`, nil, &id); err != nil {
 		return parts{}, err
 	}
-	outbox, err := delivery.New(ctx, atOnce{s.db}, id)
-	p := parts{queue.New(atOnce{s.db}), outbox}
+	outbox, err := delivery.New(ctx, atOnce{s.db}, s.self, id)
+	p := parts{queue.New(atOnce{s.db}, s.self), outbox}
 	now.Store(s, p)
 	return p, err
 }

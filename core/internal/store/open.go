@@ -11,6 +11,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/metrics"
 	"github.com/clawhost/clawhost/core/internal/store/delivery"
 	"github.com/clawhost/clawhost/core/internal/store/engine"
+	"github.com/clawhost/clawhost/core/internal/store/hosts"
 	"github.com/clawhost/clawhost/core/internal/store/migrations"
 	"github.com/clawhost/clawhost/core/internal/store/plugindata"
 	"github.com/clawhost/clawhost/core/internal/store/postgres"
@@ -18,6 +19,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/store/queue"
 	"github.com/clawhost/clawhost/core/internal/store/sessions"
 	"github.com/clawhost/clawhost/core/internal/store/sqlite"
+	"github.com/google/uuid"
 	"github.com/hashicorp/go-hclog"
 )
 
@@ -29,6 +31,7 @@ type Options struct {
 	Now     func() time.Time // the clock; nil: time.Now, or that of the server
 	Metrics *metrics.Metrics // count the transactions; nil: nothing does
 	Log     hclog.Logger     // says that a server is away; nil: nothing does
+	Host    string           // the name of this host among those that use the server; empty: it is alone
 }
 
 // The parts of the store. Each has the steps of one subject.
@@ -38,6 +41,7 @@ type (
 	lanes         = queue.Store
 	asked         = questions.Store
 	kept          = plugindata.Store
+	fleet         = hosts.Store
 )
 
 // Store is the database of one host. Its methods are safe for concurrent use.
@@ -51,10 +55,12 @@ type Store struct {
 	*lanes
 	*asked
 	*kept
+	*fleet
 
-	db   engine.Engine
-	dir  string      // has the database; empty: a server has it
-	host domain.Host // this process
+	db      engine.Engine
+	dir     string      // has the database; empty: a server has it
+	process domain.Host // this one
+	self    hosts.Self
 }
 
 // Open opens the database at path and migrates its schema. It creates a missing file and its folder, the folder with
@@ -83,13 +89,20 @@ func open(ctx context.Context, path string, opts Options) (*Store, error) {
 }
 
 // OpenServer opens the database of PostgreSQL that a DSN or URL names, which several hosts use, and migrates its schema. It fails at
-// once for a database of a newer clawhost. The context applies only to the opening.
+// once for a database of a newer clawhost. With Options.Host, steps fail with [engine.ErrLapsed] until [hosts.Store.Register] and when the lease has
+// ended. The context applies only to the opening.
 func OpenServer(ctx context.Context, dsn string, opts Options) (*Store, error) {
-	db, err := postgres.Open(ctx, dsn, migrations.Postgres(), postgres.Options{Now: opts.Now, Metrics: opts.Metrics, Log: opts.Log})
+	settings := postgres.Options{Now: opts.Now, Metrics: opts.Metrics, Log: opts.Log}
+	var self hosts.Self
+	if opts.Host != "" {
+		self = hosts.Self{ID: uuid.NewString(), Name: opts.Host}
+		settings.Fence, settings.FencedBy = hosts.Fence, self.ID
+	}
+	db, err := postgres.Open(ctx, dsn, migrations.Postgres(), settings)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	s, err := assemble(ctx, &Store{db: db})
+	s, err := assemble(ctx, &Store{db: db, self: self})
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
@@ -103,17 +116,18 @@ func assemble(ctx context.Context, s *Store) (_ *Store, err error) {
 			err = errors.Join(err, s.db.Close())
 		}
 	}()
-	if s.host, err = self(); err != nil {
+	if s.process, err = thisProcess(); err != nil {
 		return nil, err
 	}
 	var id string // the prefix of idempotency keys
 	if err := s.db.View(ctx).Row("SELECT id FROM store", nil, &id); err != nil {
 		return nil, fmt.Errorf("read the database's id: %w", err)
 	}
-	if s.outbox, err = delivery.New(ctx, s.db, id); err != nil {
+	if s.outbox, err = delivery.New(ctx, s.db, s.self, id); err != nil {
 		return nil, err
 	}
-	s.conversations, s.lanes, s.asked, s.kept = sessions.New(s.db), queue.New(s.db), questions.New(s.db), plugindata.New(s.db)
+	s.conversations, s.lanes, s.asked, s.kept = sessions.New(s.db), queue.New(s.db, s.self), questions.New(s.db), plugindata.New(s.db)
+	s.fleet = hosts.New(s.db, s.self)
 	return s, nil
 }
 

@@ -34,6 +34,8 @@ type Agent struct {
 	// Worktree is which conversations work in git worktrees of their own: [WorktreeOff] (default), [WorktreeThread].
 	Worktree      string
 	WorktreeSetup string // a line of the shell that is run in each new worktree; empty (default): none
+	// RunsOn are the names and labels of the hosts that run it, of those that share a database; none (default): each.
+	RunsOn []string
 
 	Claude    Claude
 	Heartbeat Heartbeat // never inherited
@@ -163,6 +165,7 @@ func (a *Agent) block() block {
 		{"trust_project", boolean(&a.TrustProject)},
 		{"worktree", oneOf(&a.Worktree, WorktreeOff, WorktreeThread)},
 		{"worktree_setup", text(&a.WorktreeSetup)},
+		{"runs_on", hostWords(&a.RunsOn)},
 	}}
 }
 

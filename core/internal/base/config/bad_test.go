@@ -115,6 +115,44 @@ F:5:13: Unsuitable value; admin.hosts must be the name of a host without a port,
 `,
 		},
 		{
+			"store and host",
+			`
+store {
+  driver = "sqlite"
+  dsn    = "postgres://me:hidden@db/claw"
+  lease  = "1s"
+}
+host {
+  name   = "build 1"
+  labels = ["gpu", ""]
+}
+`,
+			`
+F:4:3: Unsuitable argument; The block store takes "dsn" only with driver = "postgres".
+F:5:12: Unsuitable value; store.lease must be at least "2s".
+    lease  = "1s"
+F:8:12: Unsuitable value; host.name must be a name of 1 to 63 letters, digits, dots, _ and -, such as "build-1".
+    name   = "build 1"
+F:9:20: Unsuitable value; host.labels must not be empty.
+    labels = ["gpu", ""]
+`,
+		},
+		{
+			"store without its server",
+			`
+store {
+  driver = "postgres"
+  lease  = "1h"
+}
+`,
+			`
+F:3:12: Missing argument; The block store needs the argument "dsn": the address of the server, such as dsn = env("DATABASE_URL").
+    driver = "postgres"
+F:4:12: Unsuitable value; store.lease must be at most "10m0s".
+    lease  = "1h"
+`,
+		},
+		{
 			"telemetry",
 			`
 telemetry {

@@ -20,7 +20,8 @@ func (c *Config) fileBlock(read func(*hclsyntax.Block)) block {
 		},
 		blocks: append([]child{
 			one(c.Log.block()),
-			one(block{path: "store"}),
+			one(c.Database.block()),
+			one(c.Host.block()),
 			{name: "agent", labelled: true, unlabelled: true, read: read, holds: (&Agent{}).blockOf},
 			one(c.claudeBlock()),
 			{name: "route", repeated: true, holds: func(string) block { return c.routeBlock() }},

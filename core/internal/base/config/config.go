@@ -26,7 +26,9 @@ type Config struct {
 	// Reload is when the file is read again: manual (default), when somebody asks for it; watch, also when it changes.
 	Reload string
 
-	Log Log
+	Log      Log
+	Database Database // the block store
+	Host     Host
 	// Agent is the agent main: the blocks agent, claude and heartbeat of the top level. Agents are the others, in the order of
 	// the file.
 	Agent     Agent
@@ -222,7 +224,7 @@ func (c *Config) Plugin(label string) *Plugin {
 func defaults() *Config {
 	return &Config{
 		StateDir: "~/.local/state/clawhost", Reload: Manual,
-		Log: Log{Level: "info", Format: "text", MaxSize: 10 << 20, Keep: 5},
+		Log: Log{Level: "info", Format: "text", MaxSize: 10 << 20, Keep: 5}, Database: Database{Driver: SQLite, Lease: 15 * time.Second},
 		Agent: Agent{
 			Label: session.MainAgent, Name: "Claw", Workspace: "~/clawhost", Timezone: time.Local, OpenTo: OpenToOwners, Worktree: WorktreeOff, Skills: PatternsOf("*"),
 			Claude: Claude{

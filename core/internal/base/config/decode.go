@@ -79,11 +79,6 @@ func (d *decoder) decode(body *hclsyntax.Body, b block) {
 		d.report(body.MissingItemRange(), "Missing argument", fmt.Sprintf("%s needs %s.", b.title(), alternatives(b.some)))
 	}
 	d.checkEither(body, b)
-	for name, found := range body.Attributes {
-		if g := gapAt(b.path, name); g != nil && !b.hasAttr(name) {
-			d.attribute(found, b.path, nil)
-		}
-	}
 	for _, c := range b.blocks {
 		d.children(body, c)
 	}
@@ -113,25 +108,13 @@ func (d *decoder) checkEither(body *hclsyntax.Body, b block) {
 	}
 }
 
-// attribute evaluates and stores an attribute, unless it is unsupported.
+// attribute evaluates and stores an attribute.
 func (d *decoder) attribute(a *hclsyntax.Attribute, path string, set setter) {
-	g := gapAt(path, a.Name)
-	name := dotted(path, a.Name)
-	if g != nil && g.is == nil && g.later == nil {
-		d.refuseUnsupported(a.NameRange, name, "")
-		return
-	}
 	found, ok := d.evaluate(a.Expr)
 	if !ok || found.IsNull() {
 		return
 	}
-	v := value{Value: found, d: d, name: name, expr: a.Expr}
-	if g != nil && !g.admits(v) {
-		return
-	}
-	if set != nil {
-		set(v)
-	}
+	set(value{Value: found, d: d, name: dotted(path, a.Name), expr: a.Expr})
 }
 
 // evaluate returns the value of an expression, or reports why it has none.
@@ -222,10 +205,6 @@ func (d *decoder) refuseUnknown(body *hclsyntax.Body, b block) {
 		if slices.Contains(blocks, found.Type) {
 			continue
 		}
-		if g := gapAt(b.path, found.Type); g != nil && !b.hasAttr(found.Type) {
-			d.refuseUnsupported(found.TypeRange, found.Type, "")
-			continue
-		}
 		hint := suggestion(found.Type, blocks)
 		if instead := b.elsewhere[found.Type]; instead != "" {
 			hint = " " + instead
@@ -250,18 +229,25 @@ func (b block) hasAttr(name string) bool {
 	return slices.ContainsFunc(b.attrs, func(a attr) bool { return a.name == name })
 }
 
-// attrNames returns the block's attributes, including unsupported ones.
+// attrNames returns the block's attributes.
 func (b block) attrNames() []string {
 	var names []string
 	for _, a := range b.attrs {
 		names = append(names, a.name)
 	}
-	for _, g := range unsupported {
-		if path, name := undotted(g.name); path == b.path && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
 	return names
+}
+
+func dotted(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func undotted(name string) (path, last string) {
+	i := strings.LastIndexByte(name, '.')
+	return name[:max(i, 0)], name[i+1:]
 }
 
 // blockNames returns the block's child blocks.

@@ -30,6 +30,7 @@ var effects = []struct {
 	{"agent.skills", EffectNow},
 	{"agent.worktree", EffectNow},
 	{"agent.worktree_setup", EffectNow},
+	{"agent.runs_on", EffectNow},
 	{"claude.model", EffectNow},
 	{"claude.aliases", EffectNow},
 	{"claude.effort", EffectNow},

@@ -247,6 +247,7 @@ func (d *decoder) file(body *hclsyntax.Body, path string) *Config {
 		}
 	}))
 	d.checkPaths(c, body.Attributes["state_dir"])
+	d.checkDatabase(c, body)
 	c.Media.fillFolderSizes()
 	for _, b := range agents {
 		c.Agents = append(c.Agents, d.agent(b, c))

@@ -32,7 +32,13 @@ log {
   keep     = 3
 }
 store {
-  driver = "sqlite"
+  driver = "postgres"
+  dsn    = env("A")
+  lease  = "20s"
+}
+host {
+  name   = "build-1"
+  labels = ["gpu", "eu.1"]
 }
 agent {
   name          = "Ada"
@@ -41,6 +47,7 @@ agent {
   context_files = ["AGENTS.md", "/etc/motd", "~/notes.md"]
   timezone      = "Europe/Berlin"
   project       = ["skills", "mcp"]
+  runs_on       = ["gpu", "build-1"]
   trust_project = true
 }
 claude {
@@ -299,9 +306,11 @@ plugin "plain" {}
 		PluginDir: dir + "/plugins",
 		Reload:    config.Watch,
 		Log:       config.Log{Level: "debug", Levels: map[string]string{"telegram": "warn", "turn": "error"}, Format: "json", File: "/home/u/logs/clawhost.log", MaxSize: 2 << 20, Keep: 3},
+		Database:  config.Database{Driver: config.Postgres, DSN: "a", Lease: 20 * time.Second},
+		Host:      config.Host{Name: "build-1", Labels: []string{"gpu", "eu.1"}},
 		Agent: config.Agent{
 			Label: "main", OpenTo: "owners", Worktree: "off", Skills: config.PatternsOf("*"), Name: "Ada", Workspace: dir + "/work", SystemPrompt: "Be kind.", Timezone: berlin,
-			Project: []string{"skills", "mcp"}, TrustProject: true,
+			Project: []string{"skills", "mcp"}, TrustProject: true, RunsOn: []string{"gpu", "build-1"},
 			ContextFiles: []string{dir + "/work/AGENTS.md", "/etc/motd", "/home/u/notes.md"},
 			Heartbeat: config.Heartbeat{
 				Every: 30 * time.Minute, From: 22 * 60, To: 6*60 + 30, Target: "telegram:123", Prompt: "Look around.", Model: "fast", Session: "own",

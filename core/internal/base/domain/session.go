@@ -65,6 +65,7 @@ type Session struct {
 	Worktree      string // a working copy of the Folder in which it works instead; empty: none
 	ClaudeStarted bool   // claude has consumed a message in it: it is resumed, not created
 	ForkOf        string // the claude session that it starts as a copy of, if it is not started; empty: none
+	Host          string // the name of the host of its last turn; empty: none, or one that is alone
 	Starter       string // the start of its thread, if it is not started; empty: unknown, or none
 	Kind          chat.Kind
 	Title         string

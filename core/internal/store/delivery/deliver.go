@@ -30,7 +30,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, channel string, limit int) 
 	err = s.db.Run(ctx, engine.Step{Waits: []engine.Topic{DeliveriesReady}, Run: func(t *engine.Tx) error {
 		var next int64
 		var err error
-		ds, next, err = claimDeliveries(t, channel, limit)
+		ds, next, err = s.claimDeliveries(t, channel, limit)
 		if err == nil && len(ds) == 0 {
 			t.Idle(next)
 		}
@@ -55,7 +55,7 @@ func (s *Store) DeliveriesDue(ctx context.Context, channel string) (due bool, er
 	return due, nil
 }
 
-func claimDeliveries(t *engine.Tx, channel string, limit int) (ds []domain.Delivery, next int64, err error) {
+func (s *Store) claimDeliveries(t *engine.Tx, channel string, limit int) (ds []domain.Delivery, next int64, err error) {
 	var due []chat.Address
 	err = t.Each(`SELECT chat, thread, next_at FROM out_lanes WHERE channel = ?1 AND next_at IS NOT NULL ORDER BY next_at LIMIT ?2 + 0`,
 		[]any{channel, limit + 1}, func(rows engine.Rows) error {
@@ -78,7 +78,7 @@ func claimDeliveries(t *engine.Tx, channel string, limit int) (ds []domain.Deliv
 		return nil, 0, err
 	}
 	for _, to := range due {
-		d, err := claimHead(t, to)
+		d, err := s.claimHead(t, to)
 		if err != nil {
 			return nil, 0, fmt.Errorf("the head of %s/%s/%s: %w", to.Channel, to.Chat, to.Thread, err)
 		}
@@ -87,7 +87,7 @@ func claimDeliveries(t *engine.Tx, channel string, limit int) (ds []domain.Deliv
 	return ds, next, nil
 }
 
-func claimHead(t *engine.Tx, to chat.Address) (domain.Delivery, error) {
+func (s *Store) claimHead(t *engine.Tx, to chat.Address) (domain.Delivery, error) {
 	d := domain.Delivery{Item: domain.OutboxItem{To: to}}
 	var createdAt int64
 	var rest string
@@ -106,8 +106,8 @@ func claimHead(t *engine.Tx, to chat.Address) (domain.Delivery, error) {
 			return d, err
 		}
 	}
-	_, err = t.Exec(`UPDATE out_lanes SET next_at = NULL, sending = ?4 WHERE channel = ?1 AND chat = ?2 AND thread = ?3`,
-		to.Channel, to.Chat, to.Thread, d.ID)
+	_, err = t.Exec(`UPDATE out_lanes SET next_at = NULL, sending = ?4, host = ?5 WHERE channel = ?1 AND chat = ?2 AND thread = ?3`,
+		to.Channel, to.Chat, to.Thread, d.ID, s.self.ID)
 	return d, err
 }
 
@@ -211,10 +211,13 @@ func advance(t *engine.Tx, to chat.Address) error {
 	return err
 }
 
-// Reclaim makes the items due that were being sent when the host ended.
+// orphans are the destinations whose sends have lost their host: it has no row, or is gone.
+const orphans = `sending IS NOT NULL AND NOT EXISTS (SELECT 1 FROM hosts h WHERE h.id = out_lanes.host AND h.gone_at IS NULL)`
+
+// Reclaim makes the items due that were being sent by hosts that are gone, or by the previous process of one that is alone.
 func Reclaim(t *engine.Tx) (int64, error) {
 	var ids []int64
-	err := t.Each(`SELECT sending FROM out_lanes WHERE sending IS NOT NULL`, nil, func(rows engine.Rows) error {
+	err := t.Each(`SELECT sending FROM out_lanes WHERE `+orphans, nil, func(rows engine.Rows) error {
 		var id int64
 		defer func() { ids = append(ids, id) }()
 		return rows.Scan(&id)
@@ -228,7 +231,7 @@ func Reclaim(t *engine.Tx) (int64, error) {
 		}
 	}
 	return t.Exec(`UPDATE out_lanes SET sending = NULL, next_at = ?1, last_error = 'the host ended while it was sent'
-		WHERE sending IS NOT NULL`, t.Now)
+		WHERE `+orphans, t.Now)
 }
 
 // doubt marks an item whose send has an unknown outcome, and counts it once.

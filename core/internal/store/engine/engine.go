@@ -38,6 +38,8 @@ var (
 	ErrClosed = errors.New("the store is closed")
 	// ErrSoft is the error of a soft step that announces something.
 	ErrSoft = errors.New("a soft step announces something")
+	// ErrLapsed is the error of a step of a process whose lease has ended: it may not write any more.
+	ErrLapsed = errors.New("the lease of this host has ended")
 	// ErrNewer is the error for a database whose schema this program does not know.
 	ErrNewer = errors.New("the database was written by a newer clawhost")
 )
@@ -50,6 +52,8 @@ type Step struct {
 	// Soft is for writes that must survive the end of the process, but not a power failure. A soft step announces nothing: what it
 	// announces is an error.
 	Soft bool
+	// Unfenced is for a step that runs although this process may not write, such as the one by which it may.
+	Unfenced bool
 	// Waits are the topics of a step that may find nothing to do, which it says by [Tx.Idle]: it waits, and runs again after a
 	// transaction has announced one of them, and when what it has seen is due.
 	Waits []Topic

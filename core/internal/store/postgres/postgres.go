@@ -27,6 +27,10 @@ type Options struct {
 	// Patience bounds how long a transaction may stand still, and how long an answer of the server may take; zero: ten seconds. So a host
 	// that froze, or whose network is gone, holds up the others no longer.
 	Patience time.Duration
+	// Fence is a query, with one argument, that returns a row as long as this process may write; a step fails with [engine.ErrLapsed] where
+	// it returns none. Empty: it always may.
+	Fence    string
+	FencedBy string // the argument
 }
 
 // DB is a database of PostgreSQL. It implements [engine.Engine].

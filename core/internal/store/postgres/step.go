@@ -106,7 +106,7 @@ func (db *DB) once(ctx context.Context, s engine.Step) (*engine.Tx, error) {
 	var now int64
 	err := db.bounded(ctx, func(ctx context.Context) (err error) {
 		if c, err = db.pool.Acquire(ctx); err == nil {
-			now, err = db.open(ctx, c)
+			now, err = db.open(ctx, c, s.Unfenced)
 		}
 		return err
 	})
@@ -147,7 +147,8 @@ func (db *DB) once(ctx context.Context, s engine.Step) (*engine.Tx, error) {
 }
 
 // open begins a transaction, and returns its time in milliseconds. One transaction at a time may write.
-func (db *DB) open(ctx context.Context, c *pgxpool.Conn) (now int64, err error) {
+func (db *DB) open(ctx context.Context, c *pgxpool.Conn, unfenced bool) (now int64, err error) {
+	allowed := unfenced || db.options.Fence == ""
 	batch := &pgx.Batch{}
 	batch.Queue("BEGIN ISOLATION LEVEL READ COMMITTED") // each statement sees what was committed before it, and so after the lock
 	for _, setting := range []string{"idle_in_transaction_session_timeout", "statement_timeout"} {
@@ -155,8 +156,17 @@ func (db *DB) open(ctx context.Context, c *pgxpool.Conn) (now int64, err error) 
 	}
 	batch.Queue("SELECT pg_advisory_xact_lock($1)", storeLock)
 	batch.Queue("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint").QueryRow(func(row pgx.Row) error { return row.Scan(&now) })
+	if !allowed { // looked at after the lock: nobody takes the lease away before the transaction ends
+		batch.Queue(db.options.Fence, db.options.FencedBy).Query(func(rows pgx.Rows) error {
+			allowed = rows.Next()
+			return rows.Err()
+		})
+	}
 	if err := c.SendBatch(ctx, batch).Close(); err != nil {
 		return 0, err
+	}
+	if !allowed {
+		return 0, engine.ErrLapsed
 	}
 	db.ahead.Store(int64(time.Until(time.UnixMilli(now))))
 	if db.options.Now != nil {

@@ -31,7 +31,7 @@ func (s *Store) Accept(ctx context.Context, in domain.Inbound) (domain.Acceptanc
 	if err != nil {
 		return domain.Acceptance{}, fmt.Errorf("accept: %w", err)
 	}
-	return engine.Do(ctx, s.db, "accept", func(t *engine.Tx) (domain.Acceptance, error) { return accept(t, in, c) })
+	return engine.Do(ctx, s.db, "accept", func(t *engine.Tx) (domain.Acceptance, error) { return s.accept(t, in, c) })
 }
 
 // checkInbound rejects a message that could not be found again.
@@ -56,7 +56,7 @@ type place struct {
 
 func (p place) waiting() int64 { return p.queued - p.held }
 
-func accept(t *engine.Tx, in domain.Inbound, c content) (domain.Acceptance, error) {
+func (s *Store) accept(t *engine.Tx, in domain.Inbound, c content) (domain.Acceptance, error) {
 	isNew, err := dedupe.RecordEvent(t, in.Message.Channel, in.EventID)
 	if err == nil && in.Message.SameText {
 		err = sameText(t, in, isNew)
@@ -64,7 +64,11 @@ func accept(t *engine.Tx, in domain.Inbound, c content) (domain.Acceptance, erro
 	if err != nil || !isNew {
 		return domain.Acceptance{Duplicate: !isNew}, err
 	}
-	p, err := reserve(t, in)
+	placement, err := s.self.Placement(t, in.Session, in.Lane)
+	if err != nil {
+		return domain.Acceptance{}, err
+	}
+	p, err := reserve(t, in, placement)
 	if err != nil {
 		return domain.Acceptance{}, err
 	}
@@ -200,14 +204,14 @@ func rank(in domain.Inbound) int64 {
 
 // reserve reserves a position in the lane. The time of the lane's head does not change; a running lane becomes ready when
 // the run ends. A command of a higher rank has a lower seq, even if one of a lower rank runs or waits for another try.
-func reserve(t *engine.Tx, in domain.Inbound) (place, error) {
+func reserve(t *engine.Tx, in domain.Inbound, placement string) (place, error) {
 	p := place{readyAt: readyAt(in, t.Now, t.Now)}
-	err := t.Row(`INSERT INTO lanes (session, lane, next_seq, queued, ready_at, owner) VALUES (?1, ?2, 1, 1, ?3, ?4)
+	err := t.Row(`INSERT INTO lanes (session, lane, next_seq, queued, ready_at, owner, placement) VALUES (?1, ?2, 1, 1, ?3, ?4, ?5)
 		ON CONFLICT (session, lane) DO UPDATE SET next_seq = lanes.next_seq + 1, queued = lanes.queued + 1,
 			ready_at = CASE WHEN lanes.run_id IS NULL THEN COALESCE(lanes.ready_at, excluded.ready_at) END,
-			owner = CASE WHEN lanes.queued = 0 THEN excluded.owner ELSE lanes.owner END
+			owner = CASE WHEN lanes.queued = 0 THEN excluded.owner ELSE lanes.owner END, placement = excluded.placement
 		RETURNING next_seq, queued, held, run_id IS NOT NULL`,
-		[]any{in.Session, in.Lane, p.readyAt, in.Message.Authority == chat.Owner}, &p.seq, &p.queued, &p.held, &p.running)
+		[]any{in.Session, in.Lane, p.readyAt, in.Message.Authority == chat.Owner, placement}, &p.seq, &p.queued, &p.held, &p.running)
 	before := rank(in)
 	p.seq -= before * rankSeqs
 	p.burst, p.moved = p.seq, before > 0 && p.queued > 1

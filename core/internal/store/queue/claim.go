@@ -35,7 +35,7 @@ func (s *Store) Claim(ctx context.Context, lane domain.Lane, whose domain.Whose,
 			var next int64
 			var err error
 			unreadable = nil
-			run, next, err = claim(t, lane, whose)
+			run, next, err = s.claim(t, lane, whose)
 			if errors.As(err, &unreadable) {
 				return postpone(t, unreadable.session, lane, unreadable.seq, t.Now+setAside.Milliseconds())
 			}
@@ -74,8 +74,8 @@ func (e *unreadableError) Error() string {
 	return fmt.Sprintf("claim: message %d of session %s cannot be read: %v", e.seq, e.session, e.err)
 }
 
-func claim(t *engine.Tx, lane domain.Lane, whose domain.Whose) (run *domain.Run, next int64, err error) {
-	session, noted, next, err := readyLane(t, lane, whose)
+func (s *Store) claim(t *engine.Tx, lane domain.Lane, whose domain.Whose) (run *domain.Run, next int64, err error) {
+	session, noted, next, err := s.readyLane(t, lane, whose)
 	if err != nil || session == "" {
 		return nil, next, err
 	}
@@ -100,6 +100,11 @@ func claim(t *engine.Tx, lane domain.Lane, whose domain.Whose) (run *domain.Run,
 	if run.Session, err = sessions.Find(t, session); err != nil {
 		return nil, 0, fmt.Errorf("session %s: %w", session, err)
 	}
+	if lane == domain.TurnLane && run.Session.Host != s.self.Name {
+		if _, err := t.Exec(`UPDATE sessions SET host = ?2 WHERE key = ?1`, session, s.self.Name); err != nil {
+			return nil, 0, err
+		}
+	}
 	if head.claude.Valid && head.claude.String != run.Session.ClaudeSession {
 		if err := describe(t, &run.Session, head.claude.String); err != nil {
 			return nil, 0, err
@@ -111,8 +116,8 @@ func claim(t *engine.Tx, lane domain.Lane, whose domain.Whose) (run *domain.Run,
 	if err != nil {
 		return nil, 0, err
 	}
-	if _, err := t.Exec(`UPDATE lanes SET run_id = ?3, ready_at = NULL, held = ?4 WHERE session = ?1 AND lane = ?2`,
-		session, lane, run.ID, len(batch)); err != nil {
+	if _, err := t.Exec(`UPDATE lanes SET run_id = ?3, ready_at = NULL, held = ?4, host = ?5, placement = ?6 WHERE session = ?1 AND lane = ?2`,
+		session, lane, run.ID, len(batch), s.self.ID, s.self.Here()); err != nil {
 		return nil, 0, err
 	}
 	for i := range batch {
@@ -144,23 +149,36 @@ func claim(t *engine.Tx, lane domain.Lane, whose domain.Whose) (run *domain.Run,
 
 // readyLane finds the lane to claim from: the one that has been ready for the longest, preferring lanes whose heads are
 // owners'. Empty: none is ready before next; zero: none at all.
-func readyLane(t *engine.Tx, lane domain.Lane, whose domain.Whose) (session string, noted bool, next int64, err error) {
-	const columns = `SELECT session, ready_at, EXISTS (SELECT 1 FROM notes n WHERE n.session = lanes.session) FROM lanes
-		WHERE lane = ?1 AND ready_at IS NOT NULL`
+func (s *Store) readyLane(t *engine.Tx, lane domain.Lane, whose domain.Whose) (session string, noted bool, next int64, err error) {
+	placements, err := s.self.Placements(t, lane)
+	if err != nil {
+		return "", false, 0, err
+	}
 	for _, owner := range []bool{true, false} {
 		if !owner && whose == domain.Owners {
 			break
 		}
-		var readyAt int64
-		err = t.Row(columns+` AND owner = ?2 ORDER BY ready_at LIMIT 1`, []any{lane, owner}, &session, &readyAt, &noted)
+		var first int64
+		for _, placement := range placements {
+			var key string
+			var readyAt int64
+			var notes bool
+			err = t.Row(`SELECT session, ready_at, EXISTS (SELECT 1 FROM notes n WHERE n.session = lanes.session) FROM lanes
+				WHERE lane = ?1 AND placement = ?3 AND owner = ?2 AND ready_at IS NOT NULL ORDER BY ready_at LIMIT 1`, []any{lane, owner, placement},
+				&key, &readyAt, &notes)
+			if err == nil && (first == 0 || readyAt < first) {
+				session, first, noted = key, readyAt, notes
+			}
+			if engine.NoRows(err) != nil {
+				return "", false, 0, err
+			}
+		}
 		switch {
-		case errors.Is(err, sql.ErrNoRows):
-		case err != nil:
-			return "", false, 0, err
-		case readyAt <= t.Now:
+		case first == 0:
+		case first <= t.Now:
 			return session, noted, 0, nil
-		case next == 0 || readyAt < next:
-			next = readyAt
+		case next == 0 || first < next:
+			next = first
 		}
 	}
 	return "", false, next, nil
@@ -350,7 +368,7 @@ func (s *Store) giveBack(ctx context.Context, runID int64, cause string, when fu
 		if err := part(t, h, runID); err != nil {
 			return err
 		}
-		if _, err := t.Exec(`UPDATE lanes SET run_id = NULL, held = 0 WHERE session = ?1 AND lane = ?2`, h.session, h.lane); err != nil {
+		if _, err := t.Exec(`UPDATE lanes SET run_id = NULL, held = 0, host = '' WHERE session = ?1 AND lane = ?2`, h.session, h.lane); err != nil {
 			return err
 		}
 		readyAt := t.Now
@@ -378,23 +396,37 @@ func postpone(t *engine.Tx, session string, lane domain.Lane, head, readyAt int6
 	return rearm(t, session, lane)
 }
 
-// Reclaim ends the runs of the previous process, so that their messages can be claimed again. It returns their number.
+// orphans are the lanes whose runs have lost their host: it has no row, or is gone.
+const orphans = `run_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM hosts h WHERE h.id = lanes.host AND h.gone_at IS NULL)`
+
+// Reclaim ends the runs of hosts that are gone, and of the previous process of one that is alone, so that their messages can be claimed
+// again. It returns their number.
 func Reclaim(t *engine.Tx) (runs int64, err error) {
 	if runs, err = t.Exec(`UPDATE runs SET state = ?1, ended_at = ?2, error = 'the host ended while it ran'
-		WHERE id IN (SELECT run_id FROM lanes WHERE run_id IS NOT NULL)`, domain.RunLost, t.Now); err != nil {
+		WHERE id IN (SELECT run_id FROM lanes WHERE `+orphans+`)`, domain.RunLost, t.Now); err != nil {
 		return 0, err
 	}
-	if err := partAll(t); err != nil {
+	if err := partOrphans(t); err != nil {
 		return 0, err
 	}
-	if _, err := t.Exec(`UPDATE lanes SET run_id = NULL, held = 0, ready_at = ?1 WHERE run_id IS NOT NULL`, t.Now); err != nil {
-		return 0, err
-	}
-	// If the clock was set back while no host ran, ready lanes would wait for it.
-	if _, err := t.Exec(`UPDATE lanes SET ready_at = ?1 WHERE ready_at > ?1 AND NOT EXISTS
-			(SELECT 1 FROM inbox i WHERE i.session = lanes.session AND i.lane = lanes.lane AND i.held_until > ?1)`, t.Now); err != nil {
-		return 0, err
-	}
-	_, err = t.Exec(`UPDATE inbox SET ready_at = ?1 WHERE ready_at > ?1 AND (held_until IS NULL OR held_until <= ?1)`, t.Now)
+	_, err = t.Exec(`UPDATE lanes SET run_id = NULL, held = 0, host = '', ready_at = ?1 WHERE `+orphans, t.Now)
 	return runs, err
+}
+
+// Settle prepares lanes for a process that is alone: it may claim each of them, and none waits for a clock that was set back while no
+// host ran.
+func Settle(t *engine.Tx) error {
+	if _, err := t.Exec(`UPDATE lanes SET placement = '' WHERE placement != '' AND ready_at IS NOT NULL`); err != nil {
+		return err
+	}
+	for _, query := range []string{
+		`UPDATE lanes SET ready_at = ?1 WHERE ready_at > ?1 AND NOT EXISTS
+			(SELECT 1 FROM inbox i WHERE i.session = lanes.session AND i.lane = lanes.lane AND i.held_until > ?1)`,
+		`UPDATE inbox SET ready_at = ?1 WHERE ready_at > ?1 AND (held_until IS NULL OR held_until <= ?1)`,
+	} {
+		if _, err := t.Exec(query, t.Now); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -229,7 +229,7 @@ func putFirst(t *engine.Tx, h held, seq int64, claude string, in domain.Inbound)
 // comes after lanes that have waited longer, and not before its new head is ready.
 func free(t *engine.Tx, h held, gone int) error {
 	var queued int64
-	err := t.Row(`UPDATE lanes SET run_id = NULL, held = 0, queued = queued - ?3,
+	err := t.Row(`UPDATE lanes SET run_id = NULL, held = 0, host = '', queued = queued - ?3,
 			(ready_at, owner) = (SELECT CASE WHEN i.ready_at > ?4 THEN i.ready_at ELSE ?4 END, CASE WHEN i.authority = ?5 THEN 1 ELSE 0 END
 				FROM inbox i WHERE i.session = ?1 AND i.lane = ?2 ORDER BY i.seq LIMIT 1)
 		WHERE session = ?1 AND lane = ?2

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
@@ -11,15 +12,36 @@ import (
 	"github.com/clawhost/clawhost/core/internal/store/sessions"
 )
 
-// Held returns the heads of turn lanes that became ready after one time and not after another, in that order: owners'
-// heads, or those of others; at most so many.
+// Held returns the heads of turn lanes that this host may claim and that became ready after one time and not after another, in that order:
+// owners' heads, or those of others; at most so many.
 func (s *Store) Held(ctx context.Context, owner bool, after, until time.Time, most int) ([]domain.Held, error) {
 	var list []domain.Held
 	v := s.db.View(ctx)
+	placements, err := s.self.Placements(v, domain.TurnLane)
+	for _, placement := range placements {
+		if err == nil {
+			list, err = s.heldAt(v, placement, owner, after, until, most, list)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("held messages: %w", err)
+	}
+	slices.SortStableFunc(list, func(a, b domain.Held) int { return a.ReadyAt.Compare(b.ReadyAt) })
+	list = list[:min(len(list), most)]
+	for i := range list {
+		if list[i].Session, err = sessions.Find(v, list[i].Session.Key); err != nil {
+			return nil, fmt.Errorf("held messages: %w", err)
+		}
+	}
+	return list, nil
+}
+
+// heldAt appends the heads of a placement.
+func (s *Store) heldAt(v engine.View, placement string, owner bool, after, until time.Time, most int, list []domain.Held) ([]domain.Held, error) {
 	err := v.Each(`SELECT l.session, i.message, i.event_id, l.ready_at FROM lanes l JOIN inbox i ON i.session = l.session AND i.lane = l.lane
 			AND i.seq = (SELECT MIN(seq) FROM inbox h WHERE h.session = l.session AND h.lane = l.lane)
-		WHERE l.lane = 'turn' AND l.owner = ?1 AND l.ready_at > ?2 AND l.ready_at <= ?3 ORDER BY l.ready_at LIMIT ?4 + 0`,
-		[]any{owner, engine.Millis(after), engine.Millis(until), most}, func(rows engine.Rows) error {
+		WHERE l.lane = 'turn' AND l.placement = ?5 AND l.owner = ?1 AND l.ready_at > ?2 AND l.ready_at <= ?3 ORDER BY l.ready_at LIMIT ?4 + 0`,
+		[]any{owner, engine.Millis(after), engine.Millis(until), most, placement}, func(rows engine.Rows) error {
 			var h domain.Held
 			var message string
 			var readyAt int64
@@ -33,13 +55,5 @@ func (s *Store) Held(ctx context.Context, owner bool, after, until time.Time, mo
 			list = append(list, h)
 			return nil
 		})
-	if err != nil {
-		return nil, fmt.Errorf("held messages: %w", err)
-	}
-	for i := range list {
-		if list[i].Session, err = sessions.Find(v, list[i].Session.Key); err != nil {
-			return nil, fmt.Errorf("held messages: %w", err)
-		}
-	}
-	return list, nil
+	return list, err
 }

@@ -104,14 +104,14 @@ func part(t *engine.Tx, h held, runID int64) error {
 	return nil
 }
 
-// partAll separates joined messages from the runs of the previous process.
-func partAll(t *engine.Tx) error {
+// partOrphans separates joined messages from the runs of the previous process.
+func partOrphans(t *engine.Tx) error {
 	type joined struct {
 		held
 		run int64
 	}
 	var list []joined
-	err := t.Each(`SELECT session, lane, run_id FROM lanes WHERE run_id IS NOT NULL`, nil, func(rows engine.Rows) error {
+	err := t.Each(`SELECT session, lane, run_id FROM lanes WHERE `+orphans, nil, func(rows engine.Rows) error {
 		var j joined
 		defer func() { list = append(list, j) }()
 		return rows.Scan(&j.session, &j.lane, &j.run)

@@ -2,16 +2,20 @@
 // completed together with the items of its answer.
 package queue
 
-import "github.com/clawhost/clawhost/core/internal/store/engine"
+import (
+	"github.com/clawhost/clawhost/core/internal/store/engine"
+	"github.com/clawhost/clawhost/core/internal/store/hosts"
+)
 
 // Store is the part of the store with these steps. Its methods are safe for concurrent use.
 type Store struct {
 	db        engine.Engine
+	self      hosts.Self
 	reactions <-chan struct{}
 }
 
 // New returns the part of the store in a database. Package store calls it.
-func New(db engine.Engine) *Store {
+func New(db engine.Engine, self hosts.Self) *Store {
 	reactions, _ := db.Watch(ReactionsChanged)
-	return &Store{db, reactions}
+	return &Store{db, self, reactions}
 }

@@ -26,7 +26,7 @@ func (s *Store) ClaudeSessionOf(ctx context.Context, claude string) (key string,
 const sessionColumns = `s.key, s.claude_session, c.started_at IS NOT NULL, s.kind, s.title, s.channel, s.chat, s.thread, s.peer,
 	s.created_at, s.reset_at, COALESCE(s.interacted_at, 0), s.model,
 	s.turns, s.input_tokens, s.cache_tokens, s.output_tokens, s.cost_micros, s.context_tokens, s.context_window,
-	s.overrides, s.label, COALESCE(s.flushed_at, 0), c.compactions, c.flushed, c.given, c.folder, c.worktree, ` + Beginning
+	s.overrides, s.label, s.host, COALESCE(s.flushed_at, 0), c.compactions, c.flushed, c.given, c.folder, c.worktree, ` + Beginning
 
 // Beginning is what the claude session c starts with, while it has not begun: a copy of another one, or of its parent, if that has
 // begun, and the first message of its thread.
@@ -48,7 +48,7 @@ func (r *sessionRow) dest() []any {
 		&r.createdAt, &r.resetAt, &r.interactedAt, &r.Model,
 		&r.Usage.Turns, &r.Usage.InputTokens, &r.Usage.CacheTokens, &r.Usage.OutputTokens, &r.Usage.CostMicros,
 		&r.ContextTokens, &r.ContextWindow,
-		&r.overrides, &r.Label, &r.flushedAt, &r.Compactions, &r.Flushed, &r.given, &r.Folder, &r.Worktree, &r.ForkOf, &r.Starter,
+		&r.overrides, &r.Label, &r.Host, &r.flushedAt, &r.Compactions, &r.Flushed, &r.given, &r.Folder, &r.Worktree, &r.ForkOf, &r.Starter,
 	}
 }
 

@@ -1,0 +1,23 @@
+package domain
+
+import "time"
+
+// Member is a process of a host that shares its database with others.
+type Member struct {
+	ID         string // of the process, used once
+	Name       string // of the host
+	Version    string
+	Labels     []string
+	StartedAt  time.Time
+	LeaseUntil time.Time
+	GoneAt     time.Time // when others took over what it had; zero: it has it
+	Draining   bool      // it takes no more turns and duties
+	Runs       int64     // that it has in hand
+}
+
+// Duty is something that one host at a time does.
+type Duty struct {
+	Name  string
+	Host  string // its name
+	Since time.Time
+}
