@@ -43,6 +43,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude/tools"
 	"github.com/clawhost/clawhost/core/internal/claude/worktree"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
+	"github.com/clawhost/clawhost/core/internal/fleet"
 	"github.com/clawhost/clawhost/core/internal/media/files"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
 	"github.com/clawhost/clawhost/core/internal/network/hook"
@@ -119,6 +120,7 @@ type Host struct {
 	metrics       *metrics.Metrics // nil: off
 	tracer        *trace.Tracer    // nil: off
 	store         *store.Store
+	fleet         *fleet.Fleet
 	media         attachments
 	keys          credential.Proxies
 	claude        *claude.Pool
@@ -170,26 +172,25 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 	h.tracer = trace.New(trace.Options{
 		Endpoint: h.config.Telemetry.Traces, Share: h.config.Telemetry.Sample, Version: h.options.Version, Metrics: h.metrics,
 	}, h.log.Named("trace"))
-	h.store, err = store.Open(ctx, filepath.Join(h.config.StateDir, store.File), store.Options{Metrics: h.metrics})
-	if err != nil {
+	if h.store, h.fleet, err = fleet.Open(ctx, h.config, h.options.Version, h.metrics, h.log.Named("fleet")); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, h.keys.Close(), h.store.Close())
+			err = errors.Join(err, h.keys.Close(), h.fleet.Leave(ctx), h.store.Close())
 		}
 	}()
 	if err := errors.Join(h.runFolder(), h.override(ctx)); err != nil {
 		return nil, err
 	}
 	h.dispatcher = dispatch.New(h.store, dispatch.Options{
-		Turns: h.config.Processes.Max, Commands: commands, Owners: len(h.config.Access.Owners) > 0, Grace: turnGrace,
+		Turns: h.config.Processes.Max, Commands: commands, Owners: len(h.config.Access.Owners) > 0, Grace: turnGrace, Fleet: h.fleet,
 	}, h.log.Named("dispatch"))
 	h.plugins = plugins.New(h.current.Get().Plugins)
 	h.supervisor = supervisor.New(supervisor.Options{
 		Plugins: h.plugins, HostVersion: h.options.Version,
 		StateDir: h.config.StateDir, Workspace: h.config.Agent.Workspace, Demo: h.options.Demo != "", SocketDir: supervisor.SocketDir(h.runDir()),
-		Processes: h.store, Children: h.options.Children, Grace: pluginGrace, TraceShare: h.tracer.Share(),
+		Processes: h.store, Children: h.options.Children, Fleet: h.fleet, Grace: pluginGrace, TraceShare: h.tracer.Share(),
 	}, h.log)
 	h.conversations = conversation.NewResolver(h.current, h.plugins, h.store)
 	h.chats = activity.NewChats(h.plugins, h.store)
@@ -317,7 +318,7 @@ func (h *Host) wire() {
 		Compaction: h.compaction, Zone: h.config.Agent.Timezone, Metrics: h.metrics, Tracer: h.tracer,
 	}, h.log.Named("turn"))
 	h.outbox = outbox.New(h.store, outbox.Options{
-		Plugins: h.plugins, Config: h.current, Grace: deliveryGrace,
+		Plugins: h.plugins, Config: h.current, Grace: deliveryGrace, Fleet: h.fleet,
 		Conversations: h.conversations, Chats: h.chats, Questions: h.questions, Metrics: h.metrics, Tracer: h.tracer,
 	}, h.log.Named("outbox"))
 	report := admin.Host{
@@ -354,6 +355,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 		return err
 	}
 
+	defer h.end("the fleet", start(work, h.fleet.Run))
 	failed := make(chan error, 1)
 	defer h.end("traces", start(work, h.tracer.Run))
 	control := start(work, func(ctx context.Context) {
@@ -399,6 +401,9 @@ func (h *Host) Run(ctx context.Context) (err error) {
 		h.log.Info("shutting down: " + systemd.Reason(context.Cause(ctx)))
 		h.service.Stop()
 		return nil
+	case <-h.fleet.Context().Done():
+		h.log.Error("starting again, because other hosts may do now what this one did")
+		return ErrRestart
 	case <-h.restart.wanted:
 		h.log.Info("shutting down for a restart")
 		return ErrRestart
@@ -409,7 +414,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 
 // Close releases what New opened. Run calls it.
 func (h *Host) Close(ctx context.Context) error {
-	return errors.Join(h.claude.Close(ctx), h.keys.Close(), h.store.Close())
+	return errors.Join(h.claude.Close(ctx), h.keys.Close(), h.fleet.Leave(ctx), h.store.Close())
 }
 
 // recover ends what the previous process left running and resumes what it left undone.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/fleet"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -42,6 +43,7 @@ type Options struct {
 	Commands int           // commands of the host at the same time, over all sessions; the same number again for plugins
 	Owners   bool          // there are owners: the last place for turns and for each kind of command is theirs
 	Grace    time.Duration // how long runs may continue after the dispatcher's context has ended
+	Fleet    *fleet.Fleet  // when the lease is lost, runs end at once; nil: this host is alone
 }
 
 // Dispatcher claims runs and has them handled.
@@ -82,6 +84,7 @@ func New(s Store, options Options, log hclog.Logger) *Dispatcher {
 func (d *Dispatcher) Run(ctx context.Context, handler Handler) {
 	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
+	defer context.AfterFunc(d.options.Fleet.Context(), func() { cancel(domain.ErrFenced) })()
 
 	var runs, loops sync.WaitGroup
 	handle := func(r *running) { runs.Go(func() { d.handle(work, r, handler) }) }

@@ -31,6 +31,7 @@ var wings = []wing{
 		"config", "agent",
 	}},
 	{"store", []string{"engine", "migrations", "sqlite", "postgres", "hosts", "dedupe", "sessions", "delivery", "queue", "questions", "plugindata", "."}},
+	{"", []string{"fleet"}},
 	{"", []string{"dispatch"}},
 	{"text", []string{"normalise", "answer", "chunk", "envelope"}},
 	{"network", []string{"remote", "plugins", "supervisor", "hook", "wakeup", "reaction", "conversation"}},

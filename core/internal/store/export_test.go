@@ -35,3 +35,6 @@ func (s *Store) AppendTranscript(ctx context.Context, session string, entries []
 func (s *Store) Grant(ctx context.Context, grants ...domain.Grant) error {
 	return engine.Change(ctx, s.db, "grant", func(t *engine.Tx) error { return questions.Grant(t, grants) })
 }
+
+// Unlock lets other processes use the state folder, without closing the store.
+func (s *Store) Unlock() error { return s.unlock() }

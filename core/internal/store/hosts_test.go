@@ -14,6 +14,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/store/engine"
 	"github.com/clawhost/clawhost/core/internal/store/hosts"
 	"github.com/clawhost/clawhost/core/internal/store/postgres/postgrestest"
+	"github.com/clawhost/clawhost/core/internal/store/sqlite"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -30,10 +31,13 @@ func newCluster(t *testing.T) *cluster {
 	return &cluster{T: t, dsn: postgrestest.Shared(t).Database(t)}
 }
 
-// open opens the store of a process of a host, which has not registered yet.
-func (c *cluster) open(name string) *member {
+// open opens the store of a process of a host in a new state folder, which has not registered yet.
+func (c *cluster) open(name string) *member { return c.openIn(name, c.TempDir()) }
+
+// openIn opens one in a folder.
+func (c *cluster) openIn(name, dir string) *member {
 	c.Helper()
-	s, err := store.OpenServer(c.Context(), c.dsn, store.Options{Host: name})
+	s, err := store.OpenServer(c.Context(), c.dsn, store.Options{Host: name, Dir: dir})
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -45,11 +49,17 @@ func (c *cluster) open(name string) *member {
 func (c *cluster) host(name string, agents ...string) *member {
 	c.Helper()
 	m := c.open(name)
+	m.register(agents...)
+	return m
+}
+
+// register makes a process one of the hosts. Without agents it runs the main one.
+func (m *member) register(agents ...string) {
+	m.Helper()
 	if len(agents) == 0 {
 		agents = []string{"main"}
 	}
-	m.must(m.Register(c.Context(), hosts.Registration{Folder: "folder of " + name, Version: "1", Labels: []string{"l"}, Agents: agents, Lease: time.Hour}))
-	return m
+	m.must(m.Register(m.Context(), hosts.Registration{Version: "1", Labels: []string{"l"}, Agents: agents, Lease: time.Hour}))
 }
 
 // member is the store of a host.
@@ -75,6 +85,12 @@ func (m *member) accept(session string, lane domain.Lane) {
 		Message: domain.Message{Channel: "telegram", Chat: chat.Chat{ID: "anna"}, Text: "hello", Sender: chat.Sender{ID: "anna"}},
 	})
 	m.must(err)
+}
+
+// frees ends the use of the state folder as the end of the process does, which writes nothing.
+func (m *member) frees() {
+	m.Helper()
+	m.must(m.Unlock())
 }
 
 // claims claims a run, which there must be.
@@ -282,20 +298,27 @@ func TestADrainedHost(t *testing.T) {
 // A process follows an earlier one of its host at once, if that has ended for certain or has no lease.
 func TestAHostStartsAgain(t *testing.T) {
 	c := newCluster(t)
-	before := c.host("a")
+	dir := t.TempDir()
+	before := c.openIn("a", dir)
+	before.register()
 	before.accept(session, domain.TurnLane)
 	run := before.claims(domain.TurnLane)
 	before.must(before.RecordProcess(t.Context(), domain.Process{PID: 1, StartTime: 2, Kind: "claude"}))
 
 	other := c.open("a")
 	var taken *hosts.TakenError
-	if err := other.Register(t.Context(), hosts.Registration{Folder: "another", Lease: time.Hour}); !errors.As(err, &taken) || taken.Name != "a" {
+	if err := other.Register(t.Context(), hosts.Registration{Lease: time.Hour}); !errors.As(err, &taken) || taken.Name != "a" {
 		t.Errorf("a second host of the name: %v", err)
 	}
 	if err := other.Ping(t.Context()); !errors.Is(err, engine.ErrLapsed) {
 		t.Errorf("a step of a process that is no host: %v", err)
 	}
-	after := c.host("a")
+	if _, err := store.OpenServer(t.Context(), c.dsn, store.Options{Host: "a", Dir: dir}); !errors.As(err, new(*sqlite.LockedError)) {
+		t.Errorf("two processes use a state folder: %v", err)
+	}
+	before.frees()
+	after := c.openIn("a", dir)
+	after.register()
 	if err := before.Ping(t.Context()); !errors.Is(err, engine.ErrLapsed) {
 		t.Errorf("a step of the earlier process: %v", err)
 	}
@@ -314,7 +337,7 @@ func TestAHostStartsAgain(t *testing.T) {
 	}
 	after.lapse()
 	last := c.open("a")
-	last.must(last.Register(t.Context(), hosts.Registration{Folder: "another", Agents: []string{"main"}, Lease: time.Hour}))
+	last.must(last.Register(t.Context(), hosts.Registration{Agents: []string{"main"}, Lease: time.Hour}))
 	last.must(last.Leave(t.Context()))
 	if names := names(after.cluster.host("d")); !slices.Equal(names, []string{"b", "c", "d"}) {
 		t.Errorf("hosts %q after one has left", names)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"time"
 
@@ -32,6 +33,7 @@ type Options struct {
 	Metrics *metrics.Metrics // count the transactions; nil: nothing does
 	Log     hclog.Logger     // says that a server is away; nil: nothing does
 	Host    string           // the name of this host among those that use the server; empty: it is alone
+	Dir     string           // the state folder of that host, which no other process may use
 }
 
 // The parts of the store. Each has the steps of one subject.
@@ -59,6 +61,7 @@ type Store struct {
 
 	db      engine.Engine
 	dir     string      // has the database; empty: a server has it
+	lock    io.Closer   // of the state folder; nil: the database has it, or none is used
 	process domain.Host // this one
 	self    hosts.Self
 }
@@ -68,13 +71,18 @@ type Store struct {
 // at once for a database of a newer clawhost. The context applies only to the opening.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	s, err := open(ctx, path, opts)
-	if locked, ok := errors.AsType[*sqlite.LockedError](err); ok {
-		return nil, locked // which says all
-	}
 	if err != nil {
-		return nil, fmt.Errorf("open store: %w", err)
+		return nil, lockedOr(err)
 	}
 	return s, nil
+}
+
+// lockedOr returns a [*sqlite.LockedError] alone, which says all, and otherwise what has failed.
+func lockedOr(err error) error {
+	if locked, ok := errors.AsType[*sqlite.LockedError](err); ok {
+		return locked
+	}
+	return fmt.Errorf("open store: %w", err)
 }
 
 func open(ctx context.Context, path string, opts Options) (*Store, error) {
@@ -93,17 +101,21 @@ func open(ctx context.Context, path string, opts Options) (*Store, error) {
 // ended. The context applies only to the opening.
 func OpenServer(ctx context.Context, dsn string, opts Options) (*Store, error) {
 	settings := postgres.Options{Now: opts.Now, Metrics: opts.Metrics, Log: opts.Log}
-	var self hosts.Self
+	s := &Store{}
 	if opts.Host != "" {
-		self = hosts.Self{ID: uuid.NewString(), Name: opts.Host}
-		settings.Fence, settings.FencedBy = hosts.Fence, self.ID
+		s.self = hosts.Self{ID: uuid.NewString(), Name: opts.Host}
+		settings.Fence, settings.FencedBy = hosts.Fence, s.self.ID
+		var err error
+		if s.lock, s.self.Folder, err = takeFolder(ctx, opts.Dir); err != nil {
+			return nil, lockedOr(err)
+		}
 	}
 	db, err := postgres.Open(ctx, dsn, migrations.Postgres(), settings)
 	if err != nil {
-		return nil, fmt.Errorf("open store: %w", err)
+		return nil, fmt.Errorf("open store: %w", errors.Join(err, s.unlock()))
 	}
-	s, err := assemble(ctx, &Store{db: db, self: self})
-	if err != nil {
+	s.db = db
+	if s, err = assemble(ctx, s); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	return s, nil
@@ -113,7 +125,7 @@ func OpenServer(ctx context.Context, dsn string, opts Options) (*Store, error) {
 func assemble(ctx context.Context, s *Store) (_ *Store, err error) {
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.db.Close())
+			err = errors.Join(err, s.Close())
 		}
 	}()
 	if s.process, err = thisProcess(); err != nil {
@@ -169,4 +181,12 @@ func (s *Store) Tables(ctx context.Context) (tables []Table, schema int, err err
 func (s *Store) Compact() error { return s.db.Compact() }
 
 // Close closes the store once the steps that have begun are done. Other steps fail.
-func (s *Store) Close() error { return s.db.Close() }
+func (s *Store) Close() error { return errors.Join(s.db.Close(), s.unlock()) }
+
+// unlock lets other processes use the state folder.
+func (s *Store) unlock() error {
+	if s.lock == nil {
+		return nil
+	}
+	return s.lock.Close()
+}

@@ -19,6 +19,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/trace"
 	"github.com/clawhost/clawhost/core/internal/chat/activity"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
+	"github.com/clawhost/clawhost/core/internal/fleet"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -52,10 +53,12 @@ type Store interface {
 	EventOfRun(ctx context.Context, run int64) (channel string, id chat.EventID, err error)
 }
 
-// errDown is the reason that an item fails when its channel goes down, and errOld that of one that is not sent any more.
+// errDown is the reason that an item fails when its channel goes down, errOld that of one that is not sent any more, and errLost that of one
+// that another host sends.
 var (
 	errDown = errors.New("the channel is down")
 	errOld  = errors.New("the item is too old")
+	errLost = errors.New("this host has lost its lease")
 )
 
 // Options are an outbox's settings.
@@ -63,6 +66,7 @@ type Options struct {
 	Plugins       *plugins.Registry
 	Config        config.Getter // its block outbox
 	Grace         time.Duration // how long deliveries may continue after the outbox's context has ended
+	Fleet         *fleet.Fleet  // nothing is sent without a lease; nil: this host is alone
 	Conversations *conversation.Resolver
 	Chats         *activity.Chats       // learn of deliveries
 	Questions     *permission.Approvals // learn of items that were given up
@@ -88,6 +92,7 @@ func (o *Outbox) Run(ctx context.Context) {
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(o.options.Grace, cancel) })
 	defer stop()
+	defer context.AfterFunc(o.options.Fleet.Context(), cancel)()
 
 	var loops sync.WaitGroup
 	defer loops.Wait()
@@ -229,6 +234,9 @@ func (c *channel) try(work context.Context, plugin *plugins.Plugin, d domain.Del
 	}
 	if d.Uncertain && (plugin == nil || !plugin.Idempotent()) {
 		trace.Logged(work, c.log).Warn("sending an item again whose outcome is unknown", "item", d.ID, "chat", d.Item.To.Chat, "attempt", d.Attempts+1)
+	}
+	if !c.outbox.options.Fleet.Held() {
+		return errLost // another host sends it
 	}
 	if plugin == nil {
 		c.failed(work, d, &chat.Failure{Reason: chat.NotConnected, Err: errDown})

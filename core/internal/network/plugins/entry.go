@@ -20,6 +20,8 @@ const (
 	Waiting  State = "waiting" // for its next start
 	Failed   State = "failed"  // disabled after failures
 	Stopped  State = "stopped"
+	// Elsewhere is the state of a channel that another host runs.
+	Elsewhere State = "elsewhere"
 )
 
 // Status is the operator's view of a plugin.

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/base/wording"
+	"github.com/clawhost/clawhost/core/internal/fleet"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
 )
 
@@ -43,7 +44,9 @@ type instance struct {
 	once    sync.Once     // closes settled
 	host    Host          // owned by run
 	entry   *plugins.Entry
-	sockets *sockets // shared by all processes
+	sockets *sockets    // shared by all processes
+	channel bool        // it is one, by what its last process has said; owned by run
+	duty    *fleet.Duty // to run the channel; nil: it is another host's; owned by run
 }
 
 // run keeps the plugin running until ctx ends.
@@ -54,6 +57,7 @@ func (i *instance) run(ctx context.Context, host Host) {
 	})
 	defer i.settle()
 	defer i.sockets.close()
+	defer i.yield()
 	var deaths []time.Time
 	wait := i.options.Backoff
 	for {
@@ -63,7 +67,12 @@ func (i *instance) run(ctx context.Context, host Host) {
 		if ctx.Err() != nil {
 			return
 		}
-		if err == nil { // a new start was requested
+		if elsewhere, ok := errors.AsType[*elsewhere](err); ok {
+			i.await(ctx, elsewhere)
+			deaths, wait = nil, i.options.Backoff
+			continue
+		}
+		if err == nil { // a new start was requested, or the channel is given to another host
 			deaths, wait = nil, i.options.Backoff
 			i.entry.Update(func(s *plugins.Status) { s.State, s.Detail, s.Doing = plugins.Starting, "", "" })
 			continue
@@ -81,6 +90,7 @@ func (i *instance) run(ctx context.Context, host Host) {
 		}
 		switch {
 		case actionFor(err) != unknown, len(deaths) >= quickDeaths:
+			i.yield() // another host may be able to run it
 			i.park(ctx, err)
 			deaths, wait = nil, i.options.Backoff
 		case lacks:

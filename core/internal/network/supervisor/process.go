@@ -34,7 +34,12 @@ const (
 
 // runProcess runs one process from its start to its end. Its error says why it ended; nil: ctx ended or a restart was
 // requested.
-func (i *instance) runProcess(ctx context.Context) error {
+func (i *instance) runProcess(ctx context.Context) (err error) {
+	if i.channel { // as its last process has said
+		if ctx, err = i.own(ctx); err != nil {
+			return err
+		}
+	}
 	block := i.entry.Config()
 	l, err := launch(ctx, block, i.options.SocketDir, i.options.Children, i.sockets, i.log)
 	if err != nil {
@@ -54,6 +59,9 @@ func (i *instance) runProcess(ctx context.Context) error {
 	live, err := i.configure(ctx, l, block)
 	if err != nil {
 		return err
+	}
+	if i.duty != nil {
+		ctx = i.duty.Context()
 	}
 	i.entry.Update(func(s *plugins.Status) {
 		*s = plugins.Status{
@@ -110,6 +118,11 @@ func (i *instance) configure(ctx context.Context, l *launched, block *config.Plu
 	config, err := block.Decode(description.Schema)
 	if err != nil {
 		return nil, misfit{err}
+	}
+	if i.channel = description.Can(remote.Channel); i.channel {
+		if ctx, err = i.own(ctx); err != nil {
+			return nil, err
+		}
 	}
 	dir := filepath.Join(i.options.StateDir, "plugins", i.name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -173,7 +186,9 @@ func (i *instance) watch(ctx context.Context, l *launched, live *plugins.Plugin)
 
 	select {
 	case <-ctx.Done():
-		i.drain(ctx, live)
+		if i.options.Fleet.Held() { // otherwise another host may run the channel already
+			i.drain(ctx, live)
+		}
 		return nil
 	case <-i.restart:
 		i.log.Info("the plugin is restarted")

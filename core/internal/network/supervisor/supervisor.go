@@ -15,6 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/process"
+	"github.com/clawhost/clawhost/core/internal/fleet"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
 	"github.com/clawhost/clawhost/core/internal/network/remote"
 )
@@ -45,6 +46,7 @@ type Options struct {
 	SocketDir   string // contains the sockets; has a short path
 	Processes   Processes
 	Children    *process.Children // starts the plugins; nil: without adopting processes
+	Fleet       *fleet.Fleet      // says which channels this host has; nil: it is alone
 	Grace       time.Duration     // for a plugin to drain
 	TraceShare  float64           // of messages, whose traces are recorded; plugins are told
 	// Backoff is the wait before the first restart of a crashed plugin; it doubles up to two minutes. Zero: a second.

@@ -257,7 +257,7 @@ func (s *state) collectClaude(g gauges) {
 }
 
 func (s *state) collectPlugins(g gauges) {
-	states := []plugins.State{plugins.Starting, plugins.Running, plugins.Waiting, plugins.Failed, plugins.Stopped}
+	states := []plugins.State{plugins.Starting, plugins.Running, plugins.Waiting, plugins.Failed, plugins.Stopped, plugins.Elsewhere}
 	for _, p := range s.options.Plugins.List() {
 		for _, state := range states {
 			g.set(s.plugin, one(p.State == state), p.Name, string(state))

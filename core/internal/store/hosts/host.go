@@ -14,7 +14,6 @@ import (
 
 // Registration is what a process says of itself when it becomes one of the hosts of a database.
 type Registration struct {
-	Folder  string // the id of its state folder, which only one process uses at a time
 	Version string
 	Labels  []string
 	Agents  []string // that it runs
@@ -47,7 +46,7 @@ func (s *Store) Register(ctx context.Context, r Registration) error {
 		case errors.Is(err, sql.ErrNoRows):
 		case err != nil:
 			return err
-		case folder != r.Folder && until > t.Now:
+		case folder != s.self.Folder && until > t.Now:
 			return &TakenError{Name: s.self.Name, Until: engine.Moment(until)}
 		default:
 			if err := remove(t, before); err != nil {
@@ -55,7 +54,7 @@ func (s *Store) Register(ctx context.Context, r Registration) error {
 			}
 		}
 		_, err = t.Exec(`INSERT INTO hosts (id, name, folder, version, labels, started_at, lease_until) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
-			s.self.ID, s.self.Name, r.Folder, r.Version, string(labels), t.Now, t.Now+r.Lease.Milliseconds())
+			s.self.ID, s.self.Name, s.self.Folder, r.Version, string(labels), t.Now, t.Now+r.Lease.Milliseconds())
 		if err != nil {
 			return err
 		}
@@ -88,7 +87,7 @@ func (s *Store) Serve(ctx context.Context, agents []string) error {
 		if err := t.Row(`SELECT draining FROM hosts WHERE id = ?1`, []any{s.self.ID}, &draining); err != nil || draining {
 			return err
 		}
-		t.Announce(Changed)
+		t.Announce(Changed, DutiesChanged) // it takes duties again, if it was drained
 		return s.self.serve(t, agents)
 	})
 }

@@ -9,6 +9,8 @@ import "github.com/clawhost/clawhost/core/internal/store/engine"
 type Self struct {
 	ID   string // of the process, used once
 	Name string // of the host
+	// Folder is the id of its state folder, which only one process uses at a time.
+	Folder string
 }
 
 // Alone reports whether no other host uses the database.

@@ -67,6 +67,9 @@ func (db *DB) listen(c *pgx.Conn) {
 	for {
 		err := db.receive(c)
 		hangUp(c)
+		if db.closing.Err() != nil {
+			return
+		}
 		db.options.Log.Warn("announcements of other hosts do not arrive; the database is polled until they do", "error", err)
 		for c = nil; c == nil; {
 			select {

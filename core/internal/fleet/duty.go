@@ -1,0 +1,85 @@
+package fleet
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Duty is something that this host does, and no other one meanwhile.
+type Duty struct {
+	fleet *Fleet
+	name  string
+	ctx   context.Context
+	end   func()
+	once  sync.Once
+}
+
+// Context ends when the duty must be given up: because the context in which it was taken has ended, because the host is drained, or because
+// it has lost its lease.
+func (d *Duty) Context() context.Context { return d.ctx }
+
+// Yield gives the duty up, once what is done for it has ended. It may be called more than once.
+func (d *Duty) Yield() {
+	d.once.Do(func() {
+		defer d.end()
+		if d.fleet.Alone() || !d.fleet.Held() {
+			return
+		}
+		if err := d.fleet.options.Store.Yield(context.WithoutCancel(d.ctx), d.name); err != nil {
+			d.fleet.log.Warn("cannot give a duty up; others get it when this host's lease has ended", "duty", d.name, "error", err)
+		}
+	})
+}
+
+// Take takes a duty, unless another host has it, whose name it returns then, or this one is drained.
+func (f *Fleet) Take(ctx context.Context, name string) (d *Duty, host string, err error) {
+	if f.Alone() {
+		return &Duty{name: name, ctx: ctx, end: func() {}}, "", nil
+	}
+	f.mu.Lock()
+	working := f.working
+	f.mu.Unlock()
+	if working.Err() != nil {
+		return nil, "", nil
+	}
+	host, own, err := f.options.Store.Take(ctx, name)
+	if err != nil || !own {
+		return nil, host, err
+	}
+	doing, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(working, cancel)
+	return &Duty{fleet: f, name: name, ctx: doing, end: func() { stop(); cancel() }}, host, nil
+}
+
+// Hold takes a duty as soon as no other host has it. The error is ctx's.
+func (f *Fleet) Hold(ctx context.Context, name string) (*Duty, error) {
+	if f.Alone() {
+		d, _, err := f.Take(ctx, name)
+		return d, err
+	}
+	changed, stop := f.options.Store.WatchDuties()
+	defer stop()
+	for {
+		d, _, err := f.Take(ctx, name)
+		if d != nil {
+			return d, nil
+		}
+		if err != nil && ctx.Err() == nil {
+			f.log.Warn("cannot take a duty for now", "duty", name, "error", err)
+		}
+		again := time.NewTimer(f.options.Lease)
+		select {
+		case <-changed:
+		case <-again.C:
+		case <-ctx.Done():
+		}
+		again.Stop()
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// WatchDuties is not called by a host that is alone: nothing changes. It returns a channel that receives a value when a duty has another host, or none. The func ends the watch.
+func (f *Fleet) WatchDuties() (<-chan struct{}, func()) { return f.options.Store.WatchDuties() }
