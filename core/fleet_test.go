@@ -24,7 +24,7 @@ type hosts struct {
 	*testing.T
 	network *telegramtest.Server
 	dsn     string
-	config  string // besides what every such host has
+	agent   string // lines of the block agent
 	all     map[string]*fleetHost
 }
 
@@ -38,9 +38,9 @@ type fleetHost struct {
 	gone  chan struct{} // closed when the process has ended
 }
 
-func newHosts(t *testing.T, config string, names ...string) *hosts {
+func newHosts(t *testing.T, agent string, names ...string) *hosts {
 	t.Helper()
-	h := &hosts{T: t, network: telegramtest.New(t), dsn: postgrestest.Shared(t).Database(t), config: config, all: map[string]*fleetHost{}}
+	h := &hosts{T: t, network: telegramtest.New(t), dsn: postgrestest.Shared(t).Database(t), agent: agent, all: map[string]*fleetHost{}}
 	for _, name := range names {
 		h.all[name] = h.host(name)
 	}
@@ -67,7 +67,10 @@ store {
   lease  = %q
 }
 host { name = %q }
-agent { workspace = %q }
+agent {
+  workspace = %q
+  %s
+}
 claude {
   command = %q
   env     = { CLAUDE_STUB_DELAY_MS = "30" }
@@ -79,8 +82,8 @@ plugin "telegram" {
     api_endpoint = %q
   }
 }
-`, filepath.Join(dir, "state"), bin, h.dsn, fleetLease, name, filepath.Join(dir, "work"), filepath.Join(bin, "claude-stub"), h.network.Token(), h.network.URL())
-	if err := os.WriteFile(filepath.Join(dir, "config.hcl"), []byte(config+h.config), 0o600); err != nil {
+`, filepath.Join(dir, "state"), bin, h.dsn, fleetLease, name, filepath.Join(dir, "work"), h.agent, filepath.Join(bin, "claude-stub"), h.network.Token(), h.network.URL())
+	if err := os.WriteFile(filepath.Join(dir, "config.hcl"), []byte(config), 0o600); err != nil {
 		h.Fatal(err)
 	}
 	if f.log, err = os.Create(filepath.Join(dir, "log")); err != nil {
@@ -191,6 +194,19 @@ func (h *hosts) answers(user *telegramtest.User, text string) {
 	}
 }
 
+// gets waits for a message of the bot that contains a text.
+func (h *hosts) gets(user *telegramtest.User, text string) {
+	h.Helper()
+	ctx, cancel := context.WithTimeout(h.Context(), time.Minute)
+	defer cancel()
+	_, err := h.network.AwaitMessage(ctx, user.ID, func(m telegramtest.Message) bool {
+		return m.From == h.network.Bot().ID && strings.Contains(m.Text, text)
+	})
+	if err != nil {
+		h.Fatalf("nothing with %q comes: %v", text, err)
+	}
+}
+
 // Two hosts have one bot: the one that has its channel dies, and the other one goes on.
 func TestTheHostWithTheChannelDies(t *testing.T) {
 	t.Parallel()
@@ -208,4 +224,40 @@ func TestTheHostWithTheChannelDies(t *testing.T) {
 	h.answers(anna, "four")
 	other.stop()
 	h.answers(anna, "five")
+}
+
+// The turn is on one host and the channel on another: people see no difference.
+func TestATurnOnAnotherHostThanItsChannel(t *testing.T) {
+	t.Parallel()
+	h := newHosts(t, `runs_on = ["b"]`, "a", "b")
+	h.all["a"].start()
+	if owner, _ := h.owner(); owner.name != "a" {
+		t.Fatalf("%s runs the channel", owner.name)
+	}
+	h.all["b"].start()
+	anna := h.network.User(1)
+	h.answers(anna, "hello")
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	anna.Send(0, `[[stub {"answer": "`+strings.Repeat("word ", 60)+`end", "token_delay_ms": 40}]] count`)
+	if _, err := h.network.AwaitDraft(ctx, anna.ID, func(d telegramtest.Draft) bool { return strings.Contains(d.Text, "word word") }); err != nil {
+		t.Errorf("the answer is not shown while it is written: %v", err)
+	}
+	h.gets(anna, "word end")
+
+	file := bytes.Repeat([]byte("0123456789abcde\n"), 40_000)
+	anna.Post(telegramtest.Post{
+		Text: `[[stub {"tool": "find . -name '*.txt' -exec cksum {} +", "say": "sum $OUTPUT"}]] read it`, Media: "document", File: file, FileName: "numbers.txt", MIMEType: "text/plain",
+	})
+	h.gets(anna, fmt.Sprintf(" %d ", len(file)))
+
+	anna.Send(0, `[[stub {"hang": "stream"}]] wait`)
+	if _, err := h.network.AwaitDraft(ctx, anna.ID, func(telegramtest.Draft) bool { return true }); err != nil {
+		t.Errorf("nothing is shown of a turn: %v", err)
+	}
+	anna.Send(0, "/stop")
+	h.gets(anna, "topped")
+	anna.Send(0, "/status")
+	h.gets(anna, "Claude")
 }

@@ -49,6 +49,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/network/hook"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
 	"github.com/clawhost/clawhost/core/internal/network/reaction"
+	"github.com/clawhost/clawhost/core/internal/network/relay"
 	"github.com/clawhost/clawhost/core/internal/network/supervisor"
 	"github.com/clawhost/clawhost/core/internal/network/wakeup"
 	"github.com/clawhost/clawhost/core/internal/notice"
@@ -190,7 +191,7 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 	h.supervisor = supervisor.New(supervisor.Options{
 		Plugins: h.plugins, HostVersion: h.options.Version,
 		StateDir: h.config.StateDir, Workspace: h.config.Agent.Workspace, Demo: h.options.Demo != "", SocketDir: supervisor.SocketDir(h.runDir()),
-		Processes: h.store, Children: h.options.Children, Fleet: h.fleet, Grace: pluginGrace, TraceShare: h.tracer.Share(),
+		Processes: h.store, Children: h.options.Children, Fleet: h.fleet, Calls: h.store, Grace: pluginGrace, TraceShare: h.tracer.Share(),
 	}, h.log)
 	h.conversations = conversation.NewResolver(h.current, h.plugins, h.store)
 	h.chats = activity.NewChats(h.plugins, h.store)
@@ -370,7 +371,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	defer h.end("plugins", processes)
 	for _, job := range []func(context.Context){
 		h.upkeep, h.early.Run, h.jobs.Run, h.claude.Inspect, h.observers.Run, h.followers.Run, h.reactor.Run,
-		command.NewMenus(h.plugins, h.commands, h.log).Run,
+		command.NewMenus(h.plugins, h.commands, h.log).Run, relay.New(h.store, h.plugins, h.fleet, h.log.Named("relay")).Run,
 		func(ctx context.Context) { h.owners.Crowding(ctx, h.media.crowded) },
 		func(ctx context.Context) { h.owners.Problems(ctx, h.health) },
 		notice.NewHeld(h.store, h.dispatcher, h.conversations, h.log).Run,

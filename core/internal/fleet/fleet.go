@@ -322,6 +322,9 @@ func (f *Fleet) drained(ctx context.Context) (drained bool, err error) {
 	return drained, nil
 }
 
+// Pause waits a moment before a step is tried again that has failed, or until ctx ends.
+func Pause(ctx context.Context) { _ = sleep(ctx, time.Second) }
+
 // sleep waits, and returns ctx's error if that ends first.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)

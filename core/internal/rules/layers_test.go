@@ -34,7 +34,7 @@ var wings = []wing{
 	{"", []string{"fleet"}},
 	{"", []string{"dispatch"}},
 	{"text", []string{"normalise", "answer", "chunk", "envelope"}},
-	{"network", []string{"remote", "plugins", "supervisor", "hook", "wakeup", "reaction", "conversation"}},
+	{"network", []string{"remote", "plugins", "relay", "supervisor", "hook", "wakeup", "reaction", "conversation"}},
 	{"media", []string{"filetype", "files", "program", "web", "speech", "extract", "outgoing"}},
 	{"", []string{"notice"}},
 	{"claude", []string{

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -392,4 +393,83 @@ func names(m *member) (names []string) {
 		names = append(names, l.Name)
 	}
 	return names
+}
+
+// A call of a plugin goes to the host that takes it, and what it returns comes back in order.
+func TestCallOverTheDatabase(t *testing.T) {
+	c := newCluster(t)
+	a, b := c.host("a"), c.host("b")
+	ctx := t.Context()
+	call := func(m *member, expires time.Duration) int64 {
+		t.Helper()
+		id, err := m.Call(ctx, domain.PluginCall{Plugin: "telegram", Method: "/m", Request: []byte("ask")}, expires)
+		m.must(err)
+		return id
+	}
+	taken := make(chan domain.PluginCall, 1)
+	go func() {
+		got, _ := b.TakeCall(ctx, "telegram")
+		taken <- got
+	}()
+	id := call(a, time.Hour)
+	got := <-taken
+	if got.ID != id || got.Method != "/m" || string(got.Request) != "ask" || got.Expires <= 59*time.Minute || got.Expires > time.Hour {
+		t.Errorf("b takes %+v", got)
+	}
+	woken, stop := a.WatchCall(id)
+	defer stop()
+	for n, want := range []int{1, 2} {
+		if unread, err := b.Return(ctx, id, int64(n), []byte{byte(n)}); unread != want || err != nil {
+			t.Errorf("part %d: %d unread, %v", n, unread, err)
+		}
+	}
+	if _, err := a.Return(ctx, id, 7, nil); !errors.Is(err, domain.ErrNotFound) {
+		t.Errorf("a host returns what another one has taken: %v", err)
+	}
+	<-woken
+	parts, end, err := a.Returned(ctx, id)
+	if diff := cmp.Diff([][]byte{{0}, {1}}, parts); diff != "" || end != nil || err != nil {
+		t.Errorf("returned is %v, %v, %v", parts, end, err)
+	}
+	if unread, err := b.Unread(ctx, id); unread != 0 || err != nil {
+		t.Errorf("%d unread, %v", unread, err)
+	}
+	b.must(b.EndCall(ctx, id, domain.CallEnd{Code: 5, Message: "none"}))
+	if parts, end, err := a.Returned(ctx, id); len(parts) != 0 || err != nil || *end != (domain.CallEnd{Code: 5, Message: "none"}) {
+		t.Errorf("at the end: %v, %v, %v", parts, end, err)
+	}
+
+	for name, end := range map[string]func(id int64){
+		"dropped": func(id int64) { a.must(a.DropCall(ctx, id)) },
+		"expired": func(int64) {
+			_, err := a.Renew(ctx, time.Hour)
+			a.must(err)
+		},
+		"of a host that is gone": func(id int64) {
+			b.lapse()
+			a.expels("b")
+		},
+	} {
+		expires := time.Hour
+		if name == "expired" {
+			expires = -time.Second
+		}
+		id := call(a, expires)
+		if name != "dropped" {
+			_, err := b.TakeCall(ctx, "telegram")
+			b.must(err)
+		}
+		end(id)
+		if _, _, err := a.Returned(ctx, id); !errors.Is(err, domain.ErrNotFound) {
+			t.Errorf("a call that is %s: %v", name, err)
+		}
+		if name == "of a host that is gone" {
+			b = c.host("b")
+		}
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := b.TakeCall(ended, "telegram"); !errors.Is(err, context.Canceled) {
+		t.Errorf("nothing is left to take: %v", err)
+	}
 }

@@ -80,7 +80,7 @@ var logLevels = []string{"debug", "info", "warn", "error"}
 // Components are the components of the host that log, besides the plugins, which log by their labels.
 var Components = []string{
 	"admin", "claude", "command", "dispatch", "early", "fleet", "gateway", "heartbeat", "hook", "hostapi", "inbox", "jobs", "keys", "media", "metrics", "outbox", "owners", "permission",
-	"posting", "project", "prompt", "reaction", "reload", "systemd", "tools", "trace", "turn", "view", "wakeup", "worktree",
+	"posting", "project", "prompt", "reaction", "relay", "reload", "systemd", "tools", "trace", "turn", "view", "wakeup", "worktree",
 }
 
 // componentLevels stores the levels of components.

@@ -21,3 +21,18 @@ type Duty struct {
 	Host  string // its name
 	Since time.Time
 }
+
+// PluginCall is a call of a plugin that goes over the database, because another host runs the plugin.
+type PluginCall struct {
+	ID      int64
+	Plugin  string
+	Method  string // of gRPC, such as /service/Method
+	Request []byte // its message
+	Expires time.Duration
+}
+
+// CallEnd is how a call has ended.
+type CallEnd struct {
+	Code    uint32 // of gRPC
+	Message string
+}

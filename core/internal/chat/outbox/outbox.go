@@ -138,22 +138,23 @@ type channel struct {
 
 func (c *channel) run(ctx, work context.Context) {
 	defer c.sends.Wait()
-	for {
-		// Nothing is claimed while the channel is down.
-		if _, err := c.outbox.options.Plugins.Await(ctx, c.name); err != nil {
+	for ctx.Err() == nil {
+		// Nothing is claimed while the channel is down, or another host's.
+		_, running, stop, err := c.outbox.options.Plugins.AwaitOwn(ctx, c.name)
+		if err != nil {
 			break
 		}
-		if len(c.slots) == cap(c.slots) {
-			select {
-			case <-c.ended:
+		for running.Err() == nil {
+			if len(c.slots) == cap(c.slots) {
+				select {
+				case <-c.ended:
+				case <-running.Done():
+				}
 				continue
-			case <-ctx.Done():
 			}
+			c.claim(running, work)
 		}
-		if ctx.Err() != nil {
-			break
-		}
-		c.claim(ctx, work)
+		stop()
 	}
 	c.drain(work)
 }
@@ -163,7 +164,7 @@ func (c *channel) drain(work context.Context) {
 	for work.Err() == nil {
 		due, err := c.outbox.store.DeliveriesDue(work, c.name)
 		switch {
-		case err == nil && due && len(c.slots) < cap(c.slots) && c.outbox.options.Plugins.Running(c.name):
+		case err == nil && due && len(c.slots) < cap(c.slots) && c.runs():
 			c.claim(work, work)
 			continue
 		case len(c.slots) == 0:
@@ -174,6 +175,12 @@ func (c *channel) drain(work context.Context) {
 		case <-work.Done():
 		}
 	}
+}
+
+// runs reports whether this host runs the channel.
+func (c *channel) runs() bool {
+	_, runs := c.outbox.options.Plugins.Own(c.name)
+	return runs
 }
 
 // claim waits until items are due and starts as many sends as there are free slots.
@@ -189,7 +196,7 @@ func (c *channel) claim(ctx, work context.Context) {
 	if len(deliveries) == 0 {
 		return
 	}
-	plugin, _ := c.outbox.options.Plugins.Get(c.name)
+	plugin, _ := c.outbox.options.Plugins.Own(c.name)
 	for _, d := range deliveries {
 		c.slots <- struct{}{}
 		c.sends.Go(func() {

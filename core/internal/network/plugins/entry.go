@@ -1,6 +1,7 @@
 package plugins
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -57,12 +58,15 @@ type Entry struct {
 	mu      sync.Mutex
 	status  Status
 	running *Plugin
+	life    context.Context // ends when running changes
+	end     context.CancelFunc
 	limits  map[chat.Kind]chat.Limits // of the newest process
 	changed chan struct{}             // closed when running changes
 }
 
 func newEntry(p *config.Plugin, c *changes) *Entry {
 	e := &Entry{changes: c, changed: make(chan struct{}), status: Status{Name: p.Label, State: Starting, Since: time.Now()}}
+	e.life, e.end = context.WithCancel(context.Background())
 	e.config.Store(p)
 	return e
 }
@@ -88,6 +92,16 @@ func (e *Entry) current() (p *Plugin, changed <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.running, e.changed
+}
+
+// own returns the plugin if it runs on this host, and a context that ends when that changes.
+func (e *Entry) own() (p *Plugin, life context.Context, changed <-chan struct{}) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.running == nil || e.running.Host != "" {
+		return nil, nil, e.changed
+	}
+	return e.running, e.life, e.changed
 }
 
 // Status returns the plugin's state.
@@ -134,7 +148,9 @@ func (e *Entry) Publish(p *Plugin) {
 	defer e.changes.tell() // after unlocking: woken goroutines ask at once
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.end()
 	e.running = p
+	e.life, e.end = context.WithCancel(context.Background())
 	if p != nil {
 		e.limits = p.Reported
 	}

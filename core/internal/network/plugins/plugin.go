@@ -13,15 +13,18 @@ import (
 // Plugin is a running plugin: one process of it.
 type Plugin struct {
 	Name string
+	// Host is the host that runs it, if it is another one; empty: this one.
+	Host string
 	*remote.Plugin
 	remote.Description
 	// Reported are the limits of a channel in each kind of chat.
 	Reported map[chat.Kind]chat.Limits
 }
 
-// Open returns a configured plugin as it runs, with the limits of a channel, which are constant for the process.
-func Open(ctx context.Context, name string, p *remote.Plugin, d remote.Description) (*Plugin, error) {
-	opened := &Plugin{Name: name, Plugin: p, Description: d, Reported: map[chat.Kind]chat.Limits{}}
+// Open returns a configured plugin as it runs on a host, which is empty for this one, with the limits of a channel, which are constant for the
+// process.
+func Open(ctx context.Context, name, host string, p *remote.Plugin, d remote.Description) (*Plugin, error) {
+	opened := &Plugin{Name: name, Host: host, Plugin: p, Description: d, Reported: map[chat.Kind]chat.Limits{}}
 	if !d.Can(remote.Channel) {
 		return opened, nil
 	}

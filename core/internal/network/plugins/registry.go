@@ -128,11 +128,11 @@ func (r *Registry) Running(name string) bool {
 	return running
 }
 
-// With returns the running plugins that have a capability, in the order of the config file.
+// With returns the running plugins of this host that have a capability, in the order of the config file.
 func (r *Registry) With(c remote.Capability) []*Plugin {
 	var list []*Plugin
 	for _, e := range r.Entries() {
-		if p := e.Running(); p != nil && p.Can(c) {
+		if p := e.Running(); p != nil && p.Host == "" && p.Can(c) {
 			list = append(list, p)
 		}
 	}
@@ -157,6 +157,37 @@ func (r *Registry) Await(ctx context.Context, name string) (*Plugin, error) {
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// AwaitOwn returns the plugin once it runs on this host, with a context that ends when that changes, or when the given one ends. The error is
+// as that of [Registry.Await]. The caller calls stop.
+func (r *Registry) AwaitOwn(ctx context.Context, name string) (p *Plugin, running context.Context, stop func(), err error) {
+	for {
+		e := r.Entry(name)
+		if e == nil {
+			return nil, nil, nil, fmt.Errorf("no plugin %q is enabled", name)
+		}
+		p, life, changed := e.own()
+		if p != nil {
+			running, cancel := context.WithCancel(ctx)
+			unwatch := context.AfterFunc(life, cancel)
+			return p, running, func() { unwatch(); cancel() }, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, nil, nil, ctx.Err()
+		}
+	}
+}
+
+// Own returns a plugin if it runs on this host.
+func (r *Registry) Own(name string) (*Plugin, bool) {
+	p, running := r.Get(name)
+	if !running || p.Host != "" {
+		return nil, false
+	}
+	return p, true
 }
 
 // Steady reports whether each plugin runs, a channel also connected, or has failed to.

@@ -121,6 +121,9 @@ func (r *Reactor) wait(ctx context.Context, changed <-chan struct{}, next time.T
 // show updates the reactions of a channel's messages: it returns whether there are more of them, and how long to pause the
 // channel.
 func (r *Reactor) show(ctx context.Context, channel string) (more bool, pause time.Duration) {
+	if _, own := r.plugins.Own(channel); !own {
+		return false, 0
+	}
 	list, err := r.store.Reactions(ctx, channel, atOnce)
 	if err != nil {
 		if ctx.Err() == nil {

@@ -36,6 +36,7 @@ const (
 
 // Plugin is a running plugin.
 type Plugin struct {
+	conn     grpc.ClientConnInterface
 	plugin   pluginv1.PluginClient
 	channel  pluginv1.ChannelClient
 	commands pluginv1.CommandsClient
@@ -47,8 +48,9 @@ type Plugin struct {
 }
 
 // New returns the plugin served on a connection.
-func New(conn *grpc.ClientConn) *Plugin {
+func New(conn grpc.ClientConnInterface) *Plugin {
 	return &Plugin{
+		conn:     conn,
 		plugin:   pluginv1.NewPluginClient(conn),
 		channel:  pluginv1.NewChannelClient(conn),
 		commands: pluginv1.NewCommandsClient(conn),

@@ -2,10 +2,18 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
+	"github.com/clawhost/clawhost/core/internal/network/relay"
+	"github.com/clawhost/clawhost/core/internal/network/remote"
 )
+
+// borrowAgain is the wait before a channel of another host is described again that has not answered.
+const borrowAgain = time.Second
 
 // elsewhere is why a channel is not run here: another host runs it.
 type elsewhere struct{ host string }
@@ -45,23 +53,82 @@ func (i *instance) yield() {
 	}
 }
 
-// await returns when the channel may be this host's, a restart is requested, or ctx ends.
+// await has the channel used that another host runs, until it may be this host's, a restart is requested, or ctx ends.
 func (i *instance) await(ctx context.Context, e *elsewhere) {
 	changed, stop := i.options.Fleet.WatchDuties()
 	defer stop()
-	i.entry.Update(func(s *plugins.Status) { s.State, s.Detail, s.Doing, s.Failure = plugins.Elsewhere, e.Error(), "", nil })
-	i.log.Info("another host runs the channel", "host", e.host)
 	for {
-		if _, err := i.own(ctx); err == nil || ctx.Err() != nil {
-			i.entry.Update(func(s *plugins.Status) { s.State, s.Detail = plugins.Starting, "" })
+		i.entry.Update(func(s *plugins.Status) {
+			s.State, s.Detail, s.Doing, s.Failure, s.Connection = plugins.Elsewhere, e.Error(), "", nil, 0
+		})
+		i.log.Info("another host runs the channel", "host", e.host)
+		next := i.borrow(ctx, e, changed)
+		if next == nil {
 			return
+		}
+		e = next
+	}
+}
+
+// borrow has the channel used that a host runs. It returns another host that runs it then; nil: the channel may be this host's, a restart is
+// requested, or ctx has ended.
+func (i *instance) borrow(ctx context.Context, e *elsewhere, changed <-chan struct{}) (next *elsewhere) {
+	using, cancel := context.WithCancel(ctx)
+	var borrowing sync.WaitGroup
+	borrowing.Go(func() { i.use(using, e.host) })
+	defer borrowing.Wait()
+	defer cancel()
+	for {
+		_, err := i.own(ctx)
+		other, isElsewhere := errors.AsType[*elsewhere](err)
+		switch {
+		case err == nil:
+			i.entry.Update(func(s *plugins.Status) { s.State, s.Detail = plugins.Starting, "" })
+			return nil
+		case ctx.Err() != nil:
+			return nil
+		case isElsewhere && other.host != e.host:
+			return other
 		}
 		select {
 		case <-changed:
 		case <-i.restart:
-			return
+			return nil
 		case <-ctx.Done():
-			return
+			return nil
 		}
 	}
+}
+
+// use makes the channel of a host available here, until ctx ends.
+func (i *instance) use(ctx context.Context, host string) {
+	for ctx.Err() == nil {
+		live, err := i.describe(ctx, host)
+		if err == nil {
+			i.entry.Update(func(s *plugins.Status) { s.Version, s.Kinds = live.Version, plugins.Kinds(live.Description) })
+			i.entry.Publish(live)
+			<-ctx.Done()
+			i.entry.Publish(nil)
+			return
+		}
+		if ctx.Err() == nil {
+			i.log.Debug("the channel of another host does not answer; it is asked again", "host", host, "error", err)
+		}
+		select {
+		case <-time.After(borrowAgain):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// describe asks the channel of a host what it is.
+func (i *instance) describe(ctx context.Context, host string) (*plugins.Plugin, error) {
+	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
+	defer cancel()
+	p := remote.New(relay.NewConn(i.options.Calls, i.name))
+	description, err := p.Describe(ctx, i.options.HostVersion)
+	if err != nil {
+		return nil, err
+	}
+	return plugins.Open(ctx, i.name, host, p, description)
 }

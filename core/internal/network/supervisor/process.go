@@ -146,7 +146,7 @@ func (i *instance) configure(ctx context.Context, l *launched, block *config.Plu
 	if err := i.findings(found); err != nil {
 		return nil, err
 	}
-	live, err := plugins.Open(configuring, i.name, l.plugin, description)
+	live, err := plugins.Open(configuring, i.name, "", l.plugin, description)
 	if err != nil {
 		return nil, fmt.Errorf("get the channel's limits: %w", i.cause(err, l))
 	}

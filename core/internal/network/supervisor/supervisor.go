@@ -17,6 +17,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/fleet"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
+	"github.com/clawhost/clawhost/core/internal/network/relay"
 	"github.com/clawhost/clawhost/core/internal/network/remote"
 )
 
@@ -47,6 +48,7 @@ type Options struct {
 	Processes   Processes
 	Children    *process.Children // starts the plugins; nil: without adopting processes
 	Fleet       *fleet.Fleet      // says which channels this host has; nil: it is alone
+	Calls       relay.Store       // lead to the channels of other hosts
 	Grace       time.Duration     // for a plugin to drain
 	TraceShare  float64           // of messages, whose traces are recorded; plugins are told
 	// Backoff is the wait before the first restart of a crashed plugin; it doubles up to two minutes. Zero: a second.

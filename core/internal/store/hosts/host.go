@@ -67,17 +67,23 @@ func (s *Store) Register(ctx context.Context, r Registration) error {
 	return nil
 }
 
-// remove deletes a host and frees its duties. The caller reclaims the rest.
+// remove deletes a host, and frees what only it did. The caller reclaims the rest.
 func remove(t *engine.Tx, id string) error {
-	for _, query := range []string{
-		`DELETE FROM hosts WHERE id = ?1`, `DELETE FROM placements WHERE host = ?1`, `DELETE FROM duties WHERE host = ?1`,
-	} {
+	if _, err := t.Exec(`DELETE FROM hosts WHERE id = ?1`, id); err != nil {
+		return err
+	}
+	return release(t, id)
+}
+
+// release frees what only one host did. The calls that it was making are gone.
+func release(t *engine.Tx, id string) error {
+	for _, query := range []string{`DELETE FROM placements WHERE host = ?1`, `DELETE FROM duties WHERE host = ?1`} {
 		if _, err := t.Exec(query, id); err != nil {
 			return err
 		}
 	}
 	t.Announce(Changed, DutiesChanged)
-	return nil
+	return dropCalls(t, `host = ?1 AND host != ''`, id)
 }
 
 // Serve says which agents this process runs from now on. A host that is drained runs none.
@@ -103,6 +109,9 @@ func (s *Store) Renew(ctx context.Context, lease time.Duration) (lapsed []domain
 		if n == 0 {
 			return engine.ErrLapsed
 		}
+		if err := dropCalls(t, `expires_at < ?1`, t.Now); err != nil {
+			return err
+		}
 		lapsed, err = members(t, `WHERE gone_at IS NULL AND lease_until <= ?1 OR gone_at IS NOT NULL AND moved = 0`, t.Now)
 		return err
 	}})
@@ -118,13 +127,7 @@ func Expel(t *engine.Tx, id string) (gone bool, err error) {
 	if err != nil || n == 0 {
 		return false, err
 	}
-	for _, query := range []string{`DELETE FROM placements WHERE host = ?1`, `DELETE FROM duties WHERE host = ?1`} {
-		if _, err := t.Exec(query, id); err != nil {
-			return false, err
-		}
-	}
-	t.Announce(Changed, DutiesChanged)
-	return true, nil
+	return true, release(t, id)
 }
 
 // Leave removes this process from the hosts and frees its duties. The caller reclaims the rest.

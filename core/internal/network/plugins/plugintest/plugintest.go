@@ -99,7 +99,7 @@ func Start(t testing.TB, name string, components ...sdk.Component) *Process {
 	if _, err := host.Configure(t.Context(), remote.Configuration{Config: []byte("{}"), Instance: name}); err != nil {
 		t.Fatal(err)
 	}
-	if p.Plugin, err = plugins.Open(t.Context(), name, host, description); err != nil {
+	if p.Plugin, err = plugins.Open(t.Context(), name, "", host, description); err != nil {
 		t.Fatal(err)
 	}
 	return p
