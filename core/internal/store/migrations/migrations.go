@@ -22,3 +22,17 @@ func Postgres() fs.FS {
 	}
 	return folder
 }
+
+// Current returns the number of the schema to which the migrations lead.
+func Current() (number int) {
+	entries, err := files.ReadDir(".")
+	if err != nil {
+		panic(err) // the folder is embedded
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			number++
+		}
+	}
+	return number
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -55,19 +56,18 @@ const (
 	mostConnections = 8
 	// patience is the default of Options.Patience.
 	patience = 10 * time.Second
+	// application is what the name begins with by which the server lists a connection.
+	application = "clawhost"
 )
 
 // Open connects to the database that a DSN or URL names and brings its schema up to date by the migrations. The error is
 // [engine.ErrNewer] for a database of a newer clawhost. The context applies only to the opening.
 func Open(ctx context.Context, dsn string, migrations fs.FS, opts Options) (_ *DB, err error) {
 	opts.Patience = cmp.Or(opts.Patience, patience)
-	config, err := pgxpool.ParseConfig(dsn)
+	config, err := parse(dsn, opts.Patience)
 	if err != nil {
-		return nil, errors.New("the DSN of the database cannot be read, or a file that it names: it is a URL such as postgres://user@server/name, or words such as host=server dbname=name")
+		return nil, err
 	}
-	// A statement is described once and not kept by its name, which a pooler that changes servers between transactions forgets.
-	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
-	config.ConnConfig.ConnectTimeout = opts.Patience
 	config.MaxConns = mostConnections
 	closing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	db := &DB{id: newID(), options: opts, turn: make(chan struct{}, 1), closing: closing, stop: stop}
@@ -92,6 +92,20 @@ func Open(ctx context.Context, dsn string, migrations fs.FS, opts Options) (_ *D
 	}
 	db.begun.Go(func() { db.listen(listener) })
 	return db, nil
+}
+
+// parse reads a DSN.
+func parse(dsn string, patience time.Duration) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, errors.New("the DSN of the database cannot be read, or a file that it names: it is a URL such as postgres://user@server/name, or words such as host=server dbname=name")
+	}
+	// A statement is described once and not kept by its name, which a pooler that changes servers between transactions forgets.
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	config.ConnConfig.ConnectTimeout = patience
+	// It tells the connections of hosts from those of other programs.
+	config.ConnConfig.RuntimeParams["application_name"] = strings.TrimSpace(application + " " + config.ConnConfig.RuntimeParams["application_name"])
+	return config, nil
 }
 
 // View implements [engine.Engine].
@@ -119,8 +133,16 @@ func (db *DB) Statements() (texts []string) {
 
 // Tables implements [engine.Engine].
 func (db *DB) Tables(ctx context.Context) ([]engine.Table, int, error) {
-	return engine.ReadTables(db.View(ctx), `SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = current_schema()
-		ORDER BY table_name COLLATE "C", ordinal_position`, map[string]string{"text": engine.Text, "bytea": engine.Bytes})
+	return Tables(db.View(ctx))
+}
+
+// Tables does as the method of a DB does.
+func Tables(from engine.Querier) ([]engine.Table, int, error) {
+	return engine.ReadTables(from, `SELECT t.relname, c.attname, format_type(c.atttypid, NULL), COALESCE(array_position(k.indkey::smallint[], c.attnum) + 1, 0)
+		FROM pg_class t JOIN pg_attribute c ON c.attrelid = t.oid AND c.attnum > 0 AND NOT c.attisdropped
+		LEFT JOIN pg_index k ON k.indrelid = t.oid AND k.indisprimary
+		WHERE t.relnamespace = current_schema()::regnamespace AND t.relkind IN ('r', 'p')
+		ORDER BY t.relname COLLATE "C", c.attnum`, map[string]string{"text": engine.Text, "bytea": engine.Bytes})
 }
 
 // Compact implements [engine.Engine]: it writes all tables again. What was deleted may still be in the server's log and backups.

@@ -104,7 +104,12 @@ func (db *DB) Now() time.Time { return db.writer.opts.Now() }
 
 // Tables implements [engine.Engine].
 func (db *DB) Tables(ctx context.Context) ([]engine.Table, int, error) {
-	return engine.ReadTables(db.View(ctx), `SELECT t.name, c.name, c.type FROM sqlite_schema t JOIN pragma_table_info(t.name) c
+	return Tables(db.View(ctx))
+}
+
+// Tables does as the method of a DB does.
+func Tables(from engine.Querier) ([]engine.Table, int, error) {
+	return engine.ReadTables(from, `SELECT t.name, c.name, c.type, c.pk FROM sqlite_schema t JOIN pragma_table_info(t.name) c
 		WHERE t.type = 'table' AND t.name NOT IN ('sqlite_sequence', 'sqlite_stat1') ORDER BY t.name, c.cid`, map[string]string{"TEXT": engine.Text, "BLOB": engine.Bytes})
 }
 
