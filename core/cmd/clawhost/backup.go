@@ -221,7 +221,8 @@ func (a *app) readPlaces(command string) (c *config.Config, wrong, err error) {
 	return c, wrong, ownedByUser(c.StateDir, path, command)
 }
 
-// ownedByUser refuses a folder, or the first one above it that exists, that belongs to another user.
+// ownedByUser refuses a folder, or the first one above it that exists, that belongs to another user. Path is the config that the command
+// to run instead needs; empty: none.
 func ownedByUser(dir, path, command string) error {
 	there := dir
 	info, err := os.Stat(there)
@@ -240,11 +241,14 @@ func ownedByUser(dir, path, command string) error {
 	if u, err := user.LookupId(name[1:]); err == nil {
 		name = u.Username
 	}
-	if absolute, err := filepath.Abs(path); err == nil {
-		path = absolute
+	if path != "" {
+		if absolute, err := filepath.Abs(path); err == nil {
+			path = absolute
+		}
+		command = "-config " + process.Quoted(path) + " " + command
 	}
-	return fmt.Errorf("%s belongs to %s, so the host runs as that user. Run this as that user: `sudo -u %s -H %s -config %s %s`",
-		there, name, process.Quoted(name), process.Quoted(os.Args[0]), process.Quoted(path), command)
+	return fmt.Errorf("%s belongs to %s, so the host runs as that user. Run this as that user: `sudo -u %s -H %s %s`",
+		there, name, process.Quoted(name), process.Quoted(os.Args[0]), command)
 }
 
 // claudeFolders are the folders of the agents' CLIs, by the labels of the agents.

@@ -90,7 +90,7 @@ clawhost pairing approve telegram ABCD2345`, a.pairingApprove)),
 			a.completes(sessionKeys, a.command("export KEY", "Print a session's history as JSON lines", `
 clawhost sessions export telegram:1001 >history.jsonl`, a.sessionsExport))),
 	)
-	add(groupKept, a.backup(), a.restore(), a.forget())
+	add(groupKept, a.backup(), a.restore(), a.forget(), a.store())
 	add(groupMore, a.command("version", "Print the version", "clawhost version", a.printVersion))
 	root.SetHelpCommand(a.help(root))
 	root.SetHelpCommandGroupID(groupMore)

@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/clawhost/clawhost/core/internal/claude/stub"
+	"github.com/clawhost/clawhost/core/internal/store/postgres/postgrestest"
 	"github.com/clawhost/clawhost/sdk"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -103,6 +104,19 @@ var labels = []string{"echo", "left", "right"}
 
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	runScripts(t, "testdata/script", nil)
+}
+
+// Scripts with databases on a server run where PostgreSQL is installed.
+func TestScriptsWithPostgreSQL(t *testing.T) {
+	t.Parallel()
+	server := postgrestest.Shared(t)
+	runScripts(t, "testdata/postgres", map[string]string{"DATABASE_URL": server.TCP(server.Database(t))})
+}
+
+// runScripts runs the scripts in a folder, with variables of the environment.
+func runScripts(t *testing.T, dir string, variables map[string]string) {
+	t.Helper()
 	if _, err := plugins(); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +129,7 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
 		WorkdirRoot:         t.TempDir(),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -140,6 +154,9 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GORACE", strings.TrimSpace(os.Getenv("GORACE")+" atexit_sleep_ms=10"))
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			env.Vars = append(env.Vars, caches...)
+			for name, value := range variables {
+				env.Setenv(name, value)
+			}
 			for _, label := range labels {
 				free, err := net.Listen("tcp", "127.0.0.1:0")
 				if err != nil {

@@ -30,7 +30,7 @@ var wings = []wing{
 		"crashpoint", "lazyregexp", "build", "recentlog", "logfile", "loglevel", "memory", "process", "cgroup", "budget", "frontmatter", "folder", "domain", "metrics", "trace", "wording", "health", "session", "access",
 		"config", "agent",
 	}},
-	{"store", []string{"engine", "migrations", "sqlite", "postgres", "hosts", "dedupe", "sessions", "delivery", "queue", "questions", "plugindata", "."}},
+	{"store", []string{"engine", "migrations", "sqlite", "postgres", "copying", "hosts", "dedupe", "sessions", "delivery", "queue", "questions", "plugindata", "."}},
 	{"", []string{"fleet"}},
 	{"", []string{"dispatch"}},
 	{"text", []string{"normalise", "answer", "chunk", "envelope"}},

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -131,16 +132,28 @@ func assemble(ctx context.Context, s *Store) (_ *Store, err error) {
 	if s.process, err = thisProcess(); err != nil {
 		return nil, err
 	}
-	var id string // the prefix of idempotency keys
-	if err := s.db.View(ctx).Row("SELECT id FROM store", nil, &id); err != nil {
-		return nil, fmt.Errorf("read the database's id: %w", err)
+	prefix, err := id(s.db.View(ctx))
+	if err != nil {
+		return nil, err
 	}
-	if s.outbox, err = delivery.New(ctx, s.db, s.self, id); err != nil {
+	if s.outbox, err = delivery.New(ctx, s.db, s.self, prefix); err != nil {
 		return nil, err
 	}
 	s.conversations, s.lanes, s.asked, s.kept = sessions.New(s.db), queue.New(s.db, s.self), questions.New(s.db), plugindata.New(s.db)
 	s.fleet = hosts.New(s.db, s.self)
 	return s, nil
+}
+
+// id returns the id of the database, which is the prefix of idempotency keys. The error is [engine.ErrUnfinished] for a copy without one.
+func id(from engine.Querier) (id string, err error) {
+	err = from.Row("SELECT id FROM store", nil, &id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", engine.ErrUnfinished
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the database's id: %w", err)
+	}
+	return id, nil
 }
 
 // Ping returns nil once a step was done that changes nothing. It writes nothing to the disk.

@@ -10,10 +10,20 @@ import (
 	"github.com/clawhost/clawhost/core/internal/store/sqlite"
 )
 
-// Verify reports what is wrong with the database at path, which no Store may have open: a [sqlite.LockedError], [engine.ErrNewer], or that
-// it does not read as it was written. It reads the whole file and changes nothing. `clawhost doctor` calls it.
+// Verify reports what is wrong with the database at path, which no Store may have open: a [sqlite.LockedError], [engine.ErrNewer],
+// [engine.ErrUnfinished], or that it does not read as it was written. It reads the whole file and changes nothing. `clawhost doctor` calls
+// it.
 func Verify(ctx context.Context, path string) error {
-	return sqlite.Verify(ctx, path, migrations.SQLite())
+	if err := sqlite.Verify(ctx, path, migrations.SQLite()); err != nil {
+		return err
+	}
+	return sqlite.Read(ctx, path, func(from engine.Querier) error {
+		if _, schema, err := sqlite.Tables(from); err != nil || schema == 0 { // its first migration was interrupted
+			return err
+		}
+		_, err := id(from)
+		return err
+	})
 }
 
 // A Copy is a snapshot of a host's database that nobody uses.

@@ -31,6 +31,19 @@ func TestVerify(t *testing.T) {
 	if err := Verify(t.Context(), path); err != nil {
 		t.Errorf("a whole database: %v", err)
 	}
+	unfinished := filepath.Join(t.TempDir(), File)
+	if err := sqlite.Snapshot(t.Context(), path, unfinished); err != nil {
+		t.Fatal(err)
+	}
+	if err := sqlite.Edit(t.Context(), unfinished, func(t *engine.Tx) error {
+		_, err := t.Exec("DELETE FROM store")
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := Verify(t.Context(), unfinished); !errors.Is(err, engine.ErrUnfinished) {
+		t.Errorf("an unfinished copy: %v", err)
+	}
 	if err := sqlite.Edit(t.Context(), path, func(t *engine.Tx) error {
 		_, err := t.Exec("INSERT INTO schema_version (version) VALUES (9999)")
 		return err

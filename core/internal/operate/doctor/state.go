@@ -65,6 +65,8 @@ func findDatabase(ctx context.Context, o Options, path string, most time.Duratio
 			fmt.Sprintf("Have SQLite check it, while no host runs: `sqlite3 %s 'PRAGMA quick_check'`", process.Quoted(path)))
 	case errors.Is(err, engine.ErrNewer):
 		return fault("database_newer", path+": "+err.Error(), "Install that version again, or restore the backup from before the upgrade: \"Upgrade\" in docs/operations.md.")
+	case errors.Is(err, engine.ErrUnfinished):
+		return fault("database_unfinished", path+": "+err.Error(), "\"To PostgreSQL, and back\" in docs/operations.md says more.")
 	}
 	return fault("database", path+": "+err.Error(), "Restore the newest backup: \"Backup\" in docs/operations.md.")
 }

@@ -42,6 +42,8 @@ var (
 	ErrLapsed = errors.New("the lease of this host has ended")
 	// ErrNewer is the error for a database whose schema this program does not know.
 	ErrNewer = errors.New("the database was written by a newer clawhost")
+	// ErrUnfinished is the error for a database into which another one was copied, but not to the end.
+	ErrUnfinished = errors.New("the database is an unfinished copy of another one: delete it, and copy again into a new one by `clawhost store copy`")
 )
 
 // Step is one transaction.
