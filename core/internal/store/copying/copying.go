@@ -50,8 +50,8 @@ type Table struct {
 }
 
 // Copy copies everything that the store From has to To, which has to be new, and compares both. From is not changed, and no host may use
-// either. It returns the tables in the order in which they were compared. After an error, To is not to be used: if the copy has begun,
-// every opening of it returns [engine.ErrUnfinished].
+// either. It returns the tables in the order in which they were compared. After an error To is not to be used: if the copy has begun, every
+// opening of it returns [engine.ErrUnfinished].
 func Copy(ctx context.Context, opts Options) (done []Table, err error) {
 	if reflect.TypeOf(opts.From) == reflect.TypeOf(opts.To) {
 		return nil, errors.New(opts.From.instead())
@@ -72,6 +72,9 @@ func Copy(ctx context.Context, opts Options) (done []Table, err error) {
 		}
 		return nil
 	})
+	if err != nil && c.begun {
+		err = fmt.Errorf("%s is not finished, and no host uses it: delete it, and copy again: %w", opts.To, err)
+	}
 	return c.done, err
 }
 
@@ -83,6 +86,7 @@ type copier struct {
 	marker   engine.Table
 	counters map[string]int64
 	done     []Table
+	begun    bool // the target is an unfinished copy
 }
 
 // examine refuses a source that cannot be copied as it is.
@@ -144,6 +148,7 @@ func (c *copier) fill(ctx context.Context) error {
 		if err := engine.Change(ctx, target, "begin the copy", c.begin); err != nil {
 			return err
 		}
+		c.begun = true
 		for _, t := range c.tables {
 			if err := c.copyTable(ctx, target, t); err != nil {
 				return err
@@ -241,8 +246,8 @@ func (c *copier) differing(tables []string) error {
 	if len(tables) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s is not what was copied from %s, in %s: do not use it. Delete it, and copy again; if that does not help, the disk or the memory of a machine may be damaged",
-		c.To, c.From, strings.Join(tables, ", "))
+	return fmt.Errorf("it differs from %s in %s; if it does so again, the disk or the memory of a machine may be damaged",
+		c.From, strings.Join(tables, ", "))
 }
 
 // fit returns a text as it is copied.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -343,6 +344,20 @@ func TestAHostGoesOnInTheCopy(t *testing.T) {
 	goOn(t, s, 2, 2)
 }
 
+// An id that was written, and not given by the server, is not given again either.
+// Behaviour: store-copy.
+func TestIDsThatTheServerHasNotGiven(t *testing.T) {
+	t.Parallel()
+	dsn, inServer := server(t)
+	copied(t, copying.File(used(t)), inServer)
+	execute(t, dsn, `INSERT INTO runs (id, session, lane, seq, channel, event_id, state, started_at) VALUES (100, 's', 'turn', 1, 'c', 'e', 'done', 1)`)
+	back := file(t)
+	copied(t, inServer, copying.File(back))
+	if got := countersOf(t, back)["runs"]; got != 100 {
+		t.Errorf("the greatest id is %d", got)
+	}
+}
+
 // follower calls a function after so many calls of the watcher's method.
 type follower struct {
 	copied, compared, same func()
@@ -425,9 +440,36 @@ func TestADamagedCopy(t *testing.T) {
 			execute(t, dsn, damage)
 		}
 	}}})
-	if want := ", in allowed, claude_sessions, jobs, media, state, transcript: do not use it"; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("got %v, want %q", err, want)
+	if want := "no host uses it: delete it, and copy again: it differs from "; err == nil || !strings.Contains(err.Error(), want) ||
+		!strings.Contains(err.Error(), " in allowed, claude_sessions, jobs, media, state, transcript;") {
+		t.Errorf("got %v, want %q, and the tables", err, want)
 	}
+	if _, err := store.OpenServer(t.Context(), dsn, store.Options{}); !errors.Is(err, engine.ErrUnfinished) {
+		t.Errorf("a host: %v", err)
+	}
+}
+
+// What the server has committed is there after a kill, and so is what says that the copy is unfinished.
+// Behaviour: store-copy-interrupted.
+func TestTheServerIsKilled(t *testing.T) {
+	t.Parallel()
+	server := postgrestest.Start(t)
+	dsn := server.Database(t)
+	to, err := copying.NewServer(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed := false
+	_, err = copying.Copy(t.Context(), copying.Options{From: copying.File(filled(t)), To: to, Watcher: follower{copied: func() {
+		if !killed {
+			server.Kill(t)
+		}
+		killed = true
+	}}})
+	if err == nil || !strings.Contains(err.Error(), "is not finished, and no host uses it: delete it, and copy again") {
+		t.Errorf("the copy: %v", err)
+	}
+	server.Start(t)
 	if _, err := store.OpenServer(t.Context(), dsn, store.Options{}); !errors.Is(err, engine.ErrUnfinished) {
 		t.Errorf("a host: %v", err)
 	}
@@ -495,6 +537,20 @@ func TestRefused(t *testing.T) {
 		refused(t, copying.Options{From: copying.File(older), To: inServer}, "start the host with this version once, stop it, and copy again")
 		set(newer, migrations.Current()+1)
 		refused(t, copying.Options{From: copying.File(newer), To: inServer}, "written by a newer clawhost")
+	})
+	t.Run("a target without UTF-8", func(t *testing.T) {
+		u, err := url.Parse(dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.User = url.User("admin") // whom the server of the tests knows
+		execute(t, u.String(), `CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0`)
+		u.Path = "/latin"
+		to, err := copying.NewServer(u.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused(t, copying.Options{From: copying.File(from), To: to}, "the database has the encoding LATIN1, which does not hold all texts")
 	})
 	t.Run("a target with other tables", func(t *testing.T) {
 		dsn, to := server(t)
@@ -569,8 +625,16 @@ func TestTextsThatPostgresDoesNotKeep(t *testing.T) {
 	}
 }
 
-// Rows of many megabytes are copied as others are.
-func TestHugeValues(t *testing.T) {
+// progress records how a table was copied.
+type progress struct {
+	follower
+	rows map[string][]int64
+}
+
+func (p progress) Copied(table string, rows int64) { p.rows[table] = append(p.rows[table], rows) }
+
+// Rows of many megabytes are copied as others are, and many rows are not copied at once.
+func TestHugeValuesAndManyRows(t *testing.T) {
 	t.Parallel()
 	from, back := used(t), file(t)
 	if err := sqlite.Edit(t.Context(), from, func(tx *engine.Tx) error {
@@ -582,13 +646,28 @@ func TestHugeValues(t *testing.T) {
 				return err
 			}
 		}
-		return nil
+		_, err := tx.Exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2001)
+			INSERT INTO chosen_agents (conversation, agent) SELECT i, 'main' FROM n`)
+		return err
 	}); err != nil {
 		t.Fatal(err)
 	}
 	_, inServer := server(t)
-	there := copied(t, copying.File(from), inServer)
-	if diff := cmp.Diff(there, copied(t, inServer, copying.File(back))); diff != "" {
+	follow := progress{rows: map[string][]int64{}}
+	there, err := copying.Copy(t.Context(), copying.Options{From: copying.File(from), To: inServer, Watcher: follow})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for table, want := range map[string][]int64{"state": {1, 2}, "chosen_agents": {2000, 2001}} {
+		if !slices.Equal(follow.rows[table], want) {
+			t.Errorf("copied %v rows of %s, want %v", follow.rows[table], table, want)
+		}
+	}
+	again, err := copying.Copy(t.Context(), copying.Options{From: inServer, To: copying.File(back)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(there, again); diff != "" {
 		t.Errorf("digests (-there +back):\n%s", diff)
 	}
 }

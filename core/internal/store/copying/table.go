@@ -86,7 +86,7 @@ func (r *reader) row(found engine.Rows) (row []any, size int, err error) {
 			}
 		case *sql.Null[[]byte]:
 			if v.Valid {
-				row[i] = append([]byte{}, v.V...)
+				row[i] = v.V // a copy, which Scan has made
 				size += len(v.V)
 			}
 		case *sql.NullInt64:
@@ -168,7 +168,7 @@ func (c *copier) fitRow(r *reader, row []any) error {
 		}
 		if column := r.table.Columns[i].Name; !c.Replace {
 			return fmt.Errorf("%s: PostgreSQL does not keep the text %s, because it contains NUL or is no UTF-8. "+
-				"To have U+FFFD (\uFFFD) in place of these bytes, copy with -replace into a new database", r.name(row), column)
+				"To have U+FFFD (\uFFFD) in place of these bytes, copy with -replace", r.name(row), column)
 		}
 		row[i] = fit
 	}

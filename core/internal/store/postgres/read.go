@@ -71,6 +71,9 @@ func connected(ctx context.Context, dsn string, f func(*pgx.Conn) error) error {
 		return err
 	}
 	defer hangUp(c)
+	if encoding := c.PgConn().ParameterStatus("server_encoding"); encoding != "" && encoding != "UTF8" {
+		return fmt.Errorf("the database has the encoding %s, which does not hold all texts: make one with the encoding UTF8 and the template template0", encoding)
+	}
 	return f(c)
 }
 
