@@ -601,7 +601,7 @@ func TestTextsThatPostgresDoesNotKeep(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, to := server(t)
-			refused(t, copying.Options{From: copying.File(from), To: to}, "the row with id 77 of the table transcript: PostgreSQL does not keep the text text, ")
+			refused(t, copying.Options{From: copying.File(from), To: to}, "the row with id 77 of the table transcript: PostgreSQL does not keep the text in its column text, ")
 			dsn, to := server(t)
 			done, err := copying.Copy(t.Context(), copying.Options{From: copying.File(from), To: to, Replace: true})
 			if err != nil {

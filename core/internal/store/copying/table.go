@@ -167,7 +167,7 @@ func (c *copier) fitRow(r *reader, row []any) error {
 			continue
 		}
 		if column := r.table.Columns[i].Name; !c.Replace {
-			return fmt.Errorf("%s: PostgreSQL does not keep the text %s, because it contains NUL or is no UTF-8. "+
+			return fmt.Errorf("%s: PostgreSQL does not keep the text in its column %s, which contains NUL or is no UTF-8. "+
 				"To have U+FFFD (\uFFFD) in place of these bytes, copy with -replace", r.name(row), column)
 		}
 		row[i] = fit
