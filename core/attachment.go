@@ -38,7 +38,11 @@ func newAttachments(
 	programs := program.Runner{Dir: runDir, Family: family}
 	crowded := make(chan files.Crowded, 1+2*len(c.AllAgents())) // one for each folder
 	bounds := files.SpaceOptions{Most: c.Media.MaxStored, Each: c.Media.MaxPerChannel, Age: cmp.Or(c.Retention.Media, files.ForGood), Needs: s, Crowded: crowded}
-	stored := files.NewStore(files.Options{Dir: mediaDir, Rows: s, MaxBytes: c.Media.MaxBytes, Accept: c.Media.Accept, Space: bounds})
+	kept := files.Options{Dir: mediaDir, Rows: s, MaxBytes: c.Media.MaxBytes, Accept: c.Media.Accept, Space: bounds}
+	if c.Media.Store == config.InDatabase {
+		kept.Contents = s
+	}
+	stored := files.NewStore(kept)
 	bounds.Most, bounds.Each = c.Media.MaxInbound, 0
 	fetcher := web.NewFetcher(web.NewGuard())
 	sent := outgoing.Options{
@@ -68,7 +72,7 @@ func Transcription(c *config.Config) string { return speech.MethodOf(c.Media).St
 
 // Forget deletes expired files.
 func (a attachments) Forget(ctx context.Context) error {
-	err := a.files.Discard()
+	err := a.files.Discard(ctx)
 	for label := range a.inbound {
 		err = errors.Join(err, a.inbound[label].Discard(), a.outgoing[label].Discard(ctx))
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// Behaviour: file-type, file-inbound.
+// Behaviour: file-type, file-inbound, file-database.
 func TestAttachment(t *testing.T) {
 	t.Parallel()
 	h := &Host{log: hclog.NewNullLogger(), config: &config.Config{
@@ -35,7 +35,7 @@ func TestAttachment(t *testing.T) {
 		"../telegram/" + kept.Ref: "",
 		"/etc/passwd":             "",
 	} {
-		shown, path, err := h.media.inbound[""].Show("telegram", chat.Media{Ref: ref, Kind: chat.Image, MIMEType: "image/jpeg"})
+		shown, path, err := h.media.inbound[""].Show(t.Context(), "telegram", chat.Media{Ref: ref, Kind: chat.Image, MIMEType: "image/jpeg"})
 		if path != want || (err == nil) != (want != "") {
 			t.Errorf("%q is at %q, want %q: %v", ref, path, want, err)
 		}
@@ -43,10 +43,20 @@ func TestAttachment(t *testing.T) {
 			t.Errorf("%q is a %v, %s", ref, shown.Kind, shown.MIMEType)
 		}
 	}
-	if _, path, err := h.media.inbound[""].Show("discord", kept); path != "" || err == nil {
+	if _, path, err := h.media.inbound[""].Show(t.Context(), "discord", kept); path != "" || err == nil {
 		t.Errorf("another channel's is at %q", path)
 	}
 	if err := h.media.Forget(t.Context()); err != nil {
 		t.Error(err)
+	}
+	for want, place := range []string{"folder", "database"} {
+		h.config.Media.Store = place
+		media := newAttachments(h.config, s, nil, h.mediaDir(), t.TempDir(), nil, h.log)
+		if _, err := media.files.Put(t.Context(), "telegram", chat.Media{}, bytes.NewReader([]byte("tea"))); err != nil {
+			t.Fatal(err)
+		}
+		if uses, err := s.ContentUse(t.Context()); err != nil || uses["telegram"].Files != int64(want) {
+			t.Errorf("with files in the %s, the database has %+v, %v", place, uses, err)
+		}
 	}
 }

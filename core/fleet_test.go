@@ -252,6 +252,14 @@ func TestATurnOnAnotherHostThanItsChannel(t *testing.T) {
 	})
 	h.gets(anna, fmt.Sprintf(" %d ", len(file)))
 
+	anna.Send(0, `[[stub {"tool": "mkdir -p charts; seq 100000 > charts/may.txt", "answer": "May:\nMEDIA:charts/may.txt"}]] chart`)
+	m, err := h.network.AwaitMessage(ctx, anna.ID, func(m telegramtest.Message) bool { return m.Media != "" && m.From == h.network.Bot().ID })
+	if err != nil {
+		t.Errorf("no file comes: %v", err)
+	} else if !bytes.HasSuffix(m.File, []byte("\n100000\n")) {
+		t.Errorf("a file of %d bytes comes", len(m.File))
+	}
+
 	anna.Send(0, `[[stub {"hang": "stream"}]] wait`)
 	if _, err := h.network.AwaitDraft(ctx, anna.ID, func(telegramtest.Draft) bool { return true }); err != nil {
 		t.Errorf("nothing is shown of a turn: %v", err)

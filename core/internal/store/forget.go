@@ -71,6 +71,11 @@ func (s *Store) Forget(ctx context.Context, p Person, dry bool) (Forgotten, erro
 	if err != nil {
 		return Forgotten{}, err
 	}
+	if !dry {
+		if err := s.sweepContents(ctx); err != nil {
+			return Forgotten{}, err
+		}
+	}
 	return f.found, nil
 }
 
@@ -410,26 +415,34 @@ func (f *forgetting) files() error {
 	for instance, list := range needed {
 		keep[instance] = map[chat.MediaRef]bool{}
 		for _, m := range list {
-			keep[instance][m.Ref] = true
+			ref := m.Ref
+			if ref == "" {
+				ref = domain.FetchedRef(m.Token)
+			}
+			keep[instance][ref] = true
 		}
 	}
 	for _, u := range f.person.Users {
 		if slices.Contains(f.found.Channels, u.Channel) {
 			continue
 		}
-		refs := []chat.MediaRef{}
-		err = errors.Join(err, f.tx.Each(`SELECT ref FROM media WHERE instance = ?1`, []any{u.Channel}, func(r engine.Rows) error {
+		contents := map[chat.MediaRef]string{}
+		err = errors.Join(err, f.tx.Each(`SELECT ref, content FROM media WHERE instance = ?1`, []any{u.Channel}, func(r engine.Rows) error {
 			var ref chat.MediaRef
-			if err := r.Scan(&ref); err != nil {
+			var content string
+			if err := r.Scan(&ref, &content); err != nil {
 				return err
 			}
 			if !keep[u.Channel][ref] {
-				refs = append(refs, ref)
+				contents[ref] = content
 			}
 			return nil
 		}))
-		for _, ref := range refs {
+		for ref, content := range contents {
 			err = errors.Join(err, f.delete("media", `instance = ?1 AND ref = ?2`, u.Channel, ref))
+			if content != "" {
+				err = errors.Join(err, abandon(f.tx, u.Channel, content, f.tx.Now))
+			}
 		}
 		f.found.Channels = append(f.found.Channels, u.Channel)
 	}

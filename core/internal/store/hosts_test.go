@@ -357,12 +357,14 @@ func TestAloneAndTogether(t *testing.T) {
 	}
 	a.claims(domain.TurnLane)
 	a.accept("telegram:user-berta", domain.TurnLane)
-	a.must(a.Leave(t.Context()))
-	if _, _, err := alone.Reclaim(t.Context()); err != nil {
-		t.Fatal(err)
+	a.claims(domain.TurnLane)
+	a.accept("telegram:user-clara", domain.TurnLane)
+	if runs, _, err := alone.Reclaim(t.Context()); runs != 2 || err != nil {
+		t.Fatalf("%d runs of hosts that are not there any more, %v", runs, err)
 	}
-	alone.done(alone.claims(domain.TurnLane))
-	alone.done(alone.claims(domain.TurnLane))
+	for range 3 {
+		alone.done(alone.claims(domain.TurnLane))
+	}
 
 	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "clawhost.db"), store.Options{})
 	if err != nil {

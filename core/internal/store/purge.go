@@ -25,7 +25,8 @@ const (
 	spendingAge = 62 * 24 * time.Hour // a month, and some more
 	mediaAge    = 30 * 24 * time.Hour
 
-	purgeRows = 1000 // in one step, so that other steps get their turn
+	purgeRows  = 1000 // in one step, so that other steps get their turn
+	purgeFiles = 200
 )
 
 // Ages are how long the operator keeps things; the zero Ages are the defaults.
@@ -37,7 +38,7 @@ type Ages struct {
 // Purge deletes expired rows: dedupe keys after 30 days and, beyond a million, the oldest; expired pairing requests;
 // reactions that could not be shown for a day; ended runs, replaced claude sessions, details of tool uses, jobs, metadata of
 // what was extracted from media, and latencies, after 30 days; the networks' ids of sent messages, and dead letters, after
-// 90; what was said, and metadata of media, by the ages. Ended conversations of Claude are known for as long as what was said is kept. It is meant to be called every few hours. When the context ends, it stops between two of its small steps.
+// 90; what was said, and metadata of media with contents in the database, by the ages; contents that were not recorded, after a day. Ended conversations of Claude are known for as long as what was said is kept. It is meant to be called every few hours. When the context ends, it stops between two of its small steps.
 func (s *Store) Purge(ctx context.Context, ages Ages) error { return s.purge(ctx, ages, dedupeKeys) }
 
 func (s *Store) purge(ctx context.Context, ages Ages, dedupeKeys int) error {
@@ -90,8 +91,6 @@ func (s *Store) purge(ctx context.Context, ages Ages, dedupeKeys int) error {
 				WHERE g.claude_session != '' AND g.granted_at <= ?1 AND (c.id IS NULL OR c.replaced_at IS NOT NULL) ORDER BY g.granted_at LIMIT ?2)`, engine.Millis(now.Add(-runAge))},
 		{`DELETE FROM reactions WHERE (channel, event_id) IN
 			(SELECT channel, event_id FROM reactions WHERE changed_at <= ?1 AND stage IN ('done', 'failed', 'dropped') LIMIT ?2)`, engine.Millis(now.Add(-reactionAge))},
-		{`DELETE FROM media WHERE (instance, ref) IN
-			(SELECT instance, ref FROM media WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)`, media},
 		{`DELETE FROM tool_uses WHERE id IN
 			(SELECT id FROM tool_uses WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2)`, engine.Millis(now.Add(-runAge))},
 		{`DELETE FROM latencies WHERE (hour, kind, bucket) IN
@@ -112,6 +111,15 @@ func (s *Store) purge(ctx context.Context, ages Ages, dedupeKeys int) error {
 				return err
 			}
 		}
+	}
+	for removed := int64(1); removed > 0; {
+		removed, err = engine.Do(ctx, s.db, "purge media", func(t *engine.Tx) (int64, error) { return purgeMedia(t, media, purgeFiles) })
+		if err != nil {
+			return err
+		}
+	}
+	if err := s.sweepContents(ctx); err != nil {
+		return err
 	}
 	for removed := int64(1); removed > 0; {
 		removed, err = engine.Do(ctx, s.db, "purge questions", func(t *engine.Tx) (int64, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/clawhost/clawhost/core/internal/store/engine"
+	"github.com/clawhost/clawhost/core/internal/store/hosts"
 	"github.com/clawhost/clawhost/core/internal/store/queue"
 )
 
@@ -13,6 +14,11 @@ import (
 // marked Uncertain.
 func (s *Store) Reclaim(ctx context.Context) (runs, deliveries int, err error) {
 	taken, err := engine.Do(ctx, s.db, "reclaim", func(t *engine.Tx) (taken Taken, err error) {
+		if s.self.Alone() {
+			if err := hosts.Clear(t); err != nil {
+				return taken, err
+			}
+		}
 		if err := reclaim(t, &taken); err != nil || !s.self.Alone() {
 			return taken, err
 		}

@@ -267,6 +267,30 @@ F:3:22: Unsuitable value; media.transcribe_model names a model that is not there
 `,
 		},
 		{
+			"the place of files",
+			`
+media {
+  store = "shelf"
+}
+`,
+			`
+F:3:11: Unsuitable value; media.store must be "folder" or "database".
+    store = "shelf"
+`,
+		},
+		{
+			"files in a database that is a file",
+			`
+media {
+  store = "database"
+}
+`,
+			`
+F:3:11: Unsuitable value; media.store can be "database" only with the driver "postgres" of the block store.
+    store = "database"
+`,
+		},
+		{
 			"more of files and links",
 			`
 media {

@@ -102,7 +102,7 @@ func hostWord(to *string) setter {
 
 func hostWords(to *[]string) setter { return everyOne(to, value.hostWord) }
 
-// checkDatabase checks what belongs together, and completes the host's name.
+// checkDatabase checks what belongs together, and completes the host's name and the place of files.
 func (d *decoder) checkDatabase(c *Config, body *hclsyntax.Body) {
 	switch dsn := attribute(body, "store", "dsn"); {
 	case c.Database.Driver == Postgres && c.Database.DSN == "" && d.leftOut(dsn):
@@ -110,6 +110,14 @@ func (d *decoder) checkDatabase(c *Config, body *hclsyntax.Body) {
 			`The block store needs the argument "dsn": the address of the server, such as dsn = env("DATABASE_URL").`)
 	case c.Database.Driver != Postgres && !d.leftOut(dsn):
 		d.report(dsn.NameRange, "Unsuitable argument", `The block store takes "dsn" only with driver = "postgres".`)
+	}
+	switch files := attribute(body, "media", "store"); {
+	case c.Media.Store == InDatabase && c.Database.Driver != Postgres: // a file would grow by them, and only one host has it
+		d.report(rangeOf(files), "Unsuitable value", `media.store can be "database" only with the driver "postgres" of the block store.`)
+	case c.Media.Store == "" && c.Database.Driver == Postgres:
+		c.Media.Store = InDatabase
+	case c.Media.Store == "":
+		c.Media.Store = InFolder
 	}
 	if c.Host.Name != "" || c.Database.Driver != Postgres {
 		return

@@ -181,6 +181,9 @@ func saying(name, value string) string {
 			"hosts":  "listen = \":8765\"\ntoken = \"0123456789abcdef\"\n",
 		}[last]
 	}
+	if name == "media.store" {
+		return "store {\n  driver = \"postgres\"\n  dsn = \"postgres://h/d\"\n}\nmedia {\n" + text + "}\n"
+	}
 	for path != "" {
 		label := map[string]string{"plugin": `"p"`, "session.reset": `"group"`, "reply.chat": `"group"`, "access.group": `"-1"`, "claude.mcp": `"files"`}[path]
 		path, last = undotted(path)

@@ -36,7 +36,15 @@ type Media struct {
 	InlineImages bool
 	Fetch        bool   // send files from the web that the agent refers to by address; default false
 	TTS          string // which answers are spoken: off (default), inbound, always, tagged
+	// Store is where the files of messages are: [InFolder] (default with SQLite), [InDatabase] (default with PostgreSQL).
+	Store string
 }
+
+// Where the files of messages are.
+const (
+	InFolder   = "folder"   // media in the state folder
+	InDatabase = "database" // which all hosts have; the folder has copies
+)
 
 // Links configures how linked pages are read.
 type Links struct {
@@ -62,6 +70,7 @@ func (m *Media) block() block {
 		{"inline_images", boolean(&m.InlineImages)},
 		{"fetch", boolean(&m.Fetch)},
 		{"tts", m.tts()},
+		{"store", oneOf(&m.Store, InFolder, InDatabase)},
 	}}
 }
 

@@ -242,6 +242,7 @@ media {
   speak      = ["./speak", "{out}"]
   timeout    = "2m"
   tts        = "inbound"
+  store      = "folder"
   inline_images = false
 }
 links {
@@ -348,7 +349,7 @@ plugin "plain" {}
 		MemoryFlush: config.MemoryFlush{Margin: 5000, Reserve: 40_000, Prompt: "Write it down."},
 		Media: config.Media{
 			MaxBytes: 1 << 30, MaxStored: 9 << 30, MaxPerChannel: 8 << 30, MaxInbound: 20 << 30, MaxOutbound: 10 << 30, Transcribe: []string{"sh", "./write-down", "--in={file}", ""}, Speak: []string{dir + "/speak", "{out}"},
-			Timeout: 2 * time.Minute, TTS: "inbound",
+			Timeout: 2 * time.Minute, TTS: "inbound", Store: "folder",
 		},
 		Links:     config.Links{Command: []string{dir + "/page", "{url}"}, Fetch: false, Timeout: 5 * time.Second},
 		Commands:  config.Commands{Bash: true},

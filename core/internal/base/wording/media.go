@@ -87,4 +87,5 @@ const (
 	FolderMedia    = "The folder media/ of state_dir"
 	FolderInbound  = "The folder inbound/ of the workspace"
 	FolderOutbound = "The folder outbound/ of the workspace"
+	FolderDatabase = "The database's space for files"
 )

@@ -678,6 +678,7 @@ var groups = []group{
 		{"DemoAnswers", wording.DemoAnswers},
 		{"SendingOff", wording.SendingOff},
 		{"FolderFull", wording.FolderFull(wording.FolderMedia, "1 GB", "128 MB", 12)},
+		{"FolderDatabase", wording.FolderDatabase},
 		{"FolderMedia", wording.FolderMedia},
 		{"FolderInbound", wording.FolderInbound},
 		{"FolderOutbound", wording.FolderOutbound},

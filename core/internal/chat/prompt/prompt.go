@@ -88,7 +88,7 @@ func (b *Builder) Build(ctx context.Context, run *conversation.Run, added []stri
 	}
 	t := envelope.Content{Context: added}
 	shown := &pictures{from: b.options.Pictures}
-	t.Messages, t.Collected = b.messages(run.Conversation, messages, read, shown)
+	t.Messages, t.Collected = b.messages(ctx, run.Conversation, messages, read, shown)
 	t.Messages[0].Previous = run.PreviousAt
 	if !run.Session.ClaudeStarted {
 		t.Starter = run.Session.Starter
@@ -156,10 +156,10 @@ func unheard(read map[string]extract.Read) bool {
 
 // messages returns what a run answers: one burst, or several that were collected.
 func (b *Builder) messages(
-	c *conversation.Conversation, queued []domain.Queued, read map[string]extract.Read, shown *pictures,
+	ctx context.Context, c *conversation.Conversation, queued []domain.Queued, read map[string]extract.Read, shown *pictures,
 ) (list []envelope.Message, collected bool) {
 	for _, q := range queued {
-		list = append(list, b.message(c, q, read, shown))
+		list = append(list, b.message(ctx, c, q, read, shown))
 		collected = collected || q.Burst != queued[0].Burst
 	}
 	return list, collected
@@ -177,12 +177,14 @@ func (b *Builder) Steered(ctx context.Context, c *conversation.Conversation, q d
 		return Prompt{}, err
 	}
 	shown := &pictures{from: b.options.Pictures}
-	said := envelope.Content{Messages: []envelope.Message{b.message(c, messages[0], read, shown)}}
+	said := envelope.Content{Messages: []envelope.Message{b.message(ctx, c, messages[0], read, shown)}}
 	return Prompt{Text: envelope.Compose(said, c.Zone), Pictures: shown.list, Unheard: unheard(read)}, nil
 }
 
 // message returns a message as Claude reads it, with the results of the programs that read it.
-func (b *Builder) message(c *conversation.Conversation, q domain.Queued, read map[string]extract.Read, shown *pictures) envelope.Message {
+func (b *Builder) message(
+	ctx context.Context, c *conversation.Conversation, q domain.Queued, read map[string]extract.Read, shown *pictures,
+) envelope.Message {
 	m := q.Message
 	e := envelope.Message{
 		Host:    m.Origin == domain.OriginFlush || m.Origin == domain.OriginHeartbeat || m.Origin == domain.OriginJob,
@@ -196,9 +198,9 @@ func (b *Builder) message(c *conversation.Conversation, q domain.Queued, read ma
 		e.Late = age
 	}
 	known := read[q.UUID]
-	e.Media = b.attachments(c, m.Channel, m.Media, known, shown)
+	e.Media = b.attachments(ctx, c, m.Channel, m.Media, known, shown)
 	if m.ReplyTo != nil {
-		e.Quoted = b.attachments(c, m.Channel, m.ReplyTo.Media, known, shown)
+		e.Quoted = b.attachments(ctx, c, m.Channel, m.ReplyTo.Media, known, shown)
 	}
 	e.Pages = known.Pages
 	return e
@@ -206,10 +208,10 @@ func (b *Builder) message(c *conversation.Conversation, q domain.Queued, read ma
 
 // attachments describe files as the prompt shows them to Claude.
 func (b *Builder) attachments(
-	c *conversation.Conversation, channel string, files []chat.Media, known extract.Read, shown *pictures,
+	ctx context.Context, c *conversation.Conversation, channel string, files []chat.Media, known extract.Read, shown *pictures,
 ) (list []envelope.Attachment) {
 	for _, file := range files {
-		a := b.attachment(c, channel, file)
+		a := b.attachment(ctx, c, channel, file)
 		a.Shown = a.Path != "" && shown.add(channel, a.Media)
 		a.Transcript = known.Transcripts[file.Ref]
 		list = append(list, a)
@@ -218,11 +220,11 @@ func (b *Builder) attachments(
 }
 
 // attachment puts a file where the agent can read it. A file for which that fails is described too.
-func (b *Builder) attachment(c *conversation.Conversation, channel string, m chat.Media) envelope.Attachment {
+func (b *Builder) attachment(ctx context.Context, c *conversation.Conversation, channel string, m chat.Media) envelope.Attachment {
 	if m.Ref == "" {
 		return envelope.Attachment{Media: m}
 	}
-	shown, path, err := b.options.Inbound[c.Agent.Label].Show(channel, m)
+	shown, path, err := b.options.Inbound[c.Agent.Label].Show(ctx, channel, m)
 	if err != nil {
 		b.log.Warn("a file cannot be shown to the agent", "channel", channel, "error", err)
 	}

@@ -170,12 +170,12 @@ func (b *Bringer) try(ctx context.Context, to *Inbound, instance string, m *chat
 			return err
 		}
 	}
-	_, _, err := to.Show(instance, *m)
+	_, _, err := to.Show(ctx, instance, *m)
 	switch {
 	case errors.Is(err, domain.ErrNotFound) && m.Token != "": // it was removed as the oldest to free space
 		m.Ref = ""
 		return err
-	case Unavailable(err) != nil:
+	case Unavailable(err) != nil, errors.Is(err, errUnread):
 		return err
 	}
 	return nil // other errors are reported when it is shown
@@ -185,7 +185,7 @@ func (b *Bringer) try(ctx context.Context, to *Inbound, instance string, m *chat
 func (b *Bringer) fetch(ctx context.Context, instance string, m *chat.Media, budget *atomic.Int64) (err error) {
 	size := m.Size // as announced
 	switch {
-	case b.files.fetched(instance, m):
+	case b.files.fetched(ctx, instance, m):
 		return nil
 	case m.Size > b.files.maxBytes:
 		return ErrTooLarge
@@ -200,17 +200,17 @@ func (b *Bringer) fetch(ctx context.Context, instance string, m *chat.Media, bud
 			budget.Add(size - m.Size)
 		}
 	}()
-	ctx, cancel := context.WithTimeout(ctx, tryTime)
+	limited, cancel := context.WithTimeout(ctx, tryTime) // does not limit the database, which takes its time after the last byte
 	defer cancel()
 	idle := time.AfterFunc(idleTime, cancel)
 	defer idle.Stop()
-	source, err := b.network.FetchFile(ctx, instance, m.Token, b.files.maxBytes)
+	source, err := b.network.FetchFile(limited, instance, m.Token, b.files.maxBytes)
 	if err != nil {
 		return err
 	}
 	defer source.Close()
 	content := &arriving{Reader: source, idle: idle}
-	err = b.files.putFetched(instance, m, content)
+	err = b.files.putFetched(ctx, instance, m, content)
 	if content.err != nil { // in any case
 		return fmt.Errorf("fetch a file: %w", content.err)
 	}

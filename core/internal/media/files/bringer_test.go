@@ -129,7 +129,7 @@ func brought(t *testing.T, b *mediatest.Bundle, n files.Network, file chat.Media
 // shows looks what the agent can read of a file.
 func shows(t *testing.T, b *mediatest.Bundle, m chat.Media) string {
 	t.Helper()
-	_, path, err := files.NewInbound(b.Store, b.Workspace, files.SpaceOptions{}).Show("telegram", m)
+	_, path, err := files.NewInbound(b.Store, b.Workspace, files.SpaceOptions{}).Show(t.Context(), "telegram", m)
 	if err != nil {
 		t.Fatal(err)
 	}

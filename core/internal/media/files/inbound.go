@@ -1,6 +1,7 @@
 package files
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"io"
@@ -32,8 +33,8 @@ func NewInbound(files *Store, dir string, bounds SpaceOptions) *Inbound {
 
 // Show copies a file to the workspace. It returns the file's description by its content, and its absolute path, whose name
 // is the host's with the extension of its type. An existing copy is reused.
-func (in *Inbound) Show(instance string, m chat.Media) (shown chat.Media, path string, err error) {
-	shown, file, err := in.files.Look(instance, m)
+func (in *Inbound) Show(ctx context.Context, instance string, m chat.Media) (shown chat.Media, path string, err error) {
+	shown, file, err := in.files.Look(ctx, instance, m)
 	if err != nil {
 		return m, "", err
 	}

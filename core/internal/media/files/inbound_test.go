@@ -24,7 +24,7 @@ func TestALinkInTheWorkspaceLeadsNowhere(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(b.Workspace, "inbound")); err != nil {
 		t.Fatal(err)
 	}
-	if _, path, err := files.NewInbound(b.Store, b.Workspace, files.SpaceOptions{}).Show("telegram", m); err == nil || path != "" {
+	if _, path, err := files.NewInbound(b.Store, b.Workspace, files.SpaceOptions{}).Show(t.Context(), "telegram", m); err == nil || path != "" {
 		t.Errorf("it is at %q, %v", path, err)
 	}
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) != 0 {
@@ -43,7 +43,7 @@ func TestAPipeInTheWorkspaceHoldsNothingUp(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, string(m.Ref)+".txt.part"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, path, err := files.NewInbound(b.Store, b.Workspace, files.SpaceOptions{}).Show("telegram", m)
+	_, path, err := files.NewInbound(b.Store, b.Workspace, files.SpaceOptions{}).Show(t.Context(), "telegram", m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestAFileThatSeveralTurnsNeed(t *testing.T) {
 	var turns errgroup.Group
 	for range 4 {
 		turns.Go(func() error {
-			_, path, err := in.Show("telegram", m)
+			_, path, err := in.Show(t.Context(), "telegram", m)
 			if err != nil {
 				return err
 			}
@@ -90,7 +90,7 @@ func TestForgetInbound(t *testing.T) {
 	}
 	paths := map[string]string{"folder": filepath.Join(b.Workspace, "inbound", "folder")}
 	for _, name := range []string{"old", "new"} {
-		_, path, err := in.Show("telegram", b.Stored(t, chat.Media{}, text))
+		_, path, err := in.Show(t.Context(), "telegram", b.Stored(t, chat.Media{}, text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +158,7 @@ func TestAPipeForTheFolder(t *testing.T) {
 	}
 	m := b.Stored(t, chat.Media{}, text)
 	in := files.NewInbound(b.Store, b.Workspace, files.SpaceOptions{})
-	if _, path, err := in.Show("telegram", m); err == nil {
+	if _, path, err := in.Show(t.Context(), "telegram", m); err == nil {
 		t.Errorf("shown at %q", path)
 	}
 	if in.Discard() == nil {

@@ -78,7 +78,7 @@ func TestHostilePictures(t *testing.T) {
 		} {
 			b := mediatest.Setup(t)
 			m := b.Stored(t, claim, test.content)
-			shown, path, err := files.NewInbound(b.Store, b.Workspace, files.SpaceOptions{}).Show("telegram", m)
+			shown, path, err := files.NewInbound(b.Store, b.Workspace, files.SpaceOptions{}).Show(t.Context(), "telegram", m)
 			if err != nil || m.MIMEType != test.mimeType || filepath.Ext(path) != test.ending || m.Kind == chat.Image && !test.shown {
 				t.Errorf("%s: %v, %q at %s, %v", name, m.Kind, m.MIMEType, path, err)
 			}

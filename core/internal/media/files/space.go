@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/wording"
 	"github.com/clawhost/clawhost/core/internal/media/filetype"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -247,6 +248,37 @@ func (r *Space) look() (all int64, each map[string]int64, err error) {
 	return all, each, errors.Join(errs...)
 }
 
+// all lists the files of the folder, but for those that are being written.
+func (r *Space) all() ([]stored, error) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	root, err := r.Root.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	files, err := r.list(root)
+	return slices.DeleteFunc(files, func(f stored) bool { return r.open[filepath.Base(f.path)] }), err
+}
+
+// remove removes files of the folder.
+func (r *Space) remove(files []stored) error {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	root, err := r.Root.Open()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	var errs []error
+	for _, f := range files {
+		if err := root.Do(func(root *os.Root) error { return root.Remove(f.path) }); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // needed returns the refs of files that must be kept.
 func (r *Space) needed() (map[string]bool, error) {
 	if r.Needs == nil {
@@ -268,7 +300,7 @@ func Needed(ctx context.Context, needs Needs) (map[string]bool, error) {
 	for _, list := range found {
 		for _, m := range list {
 			if m.Ref == "" && m.Token != "" {
-				m.Ref = fetchedRef(m.Token)
+				m.Ref = domain.FetchedRef(m.Token)
 			}
 			refs[string(m.Ref)] = true
 		}

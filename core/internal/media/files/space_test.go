@@ -50,7 +50,7 @@ func TestSpaceLeft(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, path, err := in.Show("telegram", m)
+		_, path, err := in.Show(t.Context(), "telegram", m)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +150,7 @@ func TestWhatIsNeededStays(t *testing.T) {
 			t.Fatal(err)
 		}
 		needed["telegram"] = append(needed["telegram"], m)
-		_, path, err := in.Show("telegram", m)
+		_, path, err := in.Show(t.Context(), "telegram", m)
 		if err != nil {
 			t.Fatal(err)
 		}

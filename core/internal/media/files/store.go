@@ -5,8 +5,6 @@ package files
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -49,6 +47,8 @@ type Rows interface {
 type Options struct {
 	Dir  string // created when it is needed
 	Rows Rows
+	// Contents has the contents of files for all hosts, and the folder is a cache of them; nil: only the folder has them.
+	Contents Contents
 	// MaxBytes limits an incoming file. Its type must be in Accept, such as image/* or application/pdf; if that is empty
 	// all are accepted.
 	MaxBytes int64
@@ -63,12 +63,17 @@ type Store struct {
 	maxBytes int64
 	accept   []string
 	space    *Space
+	shared   *shared // nil: only the folder has the contents
 }
 
 // NewStore returns the store in a folder.
 func NewStore(options Options) *Store {
+	shared := newShared(options.Contents, options.Space)
+	if shared != nil {
+		options.Space.Crowded = nil // what is removed from a cache is not lost
+	}
 	return &Store{
-		dir: options.Dir, rows: options.Rows, maxBytes: options.MaxBytes, accept: options.Accept,
+		dir: options.Dir, rows: options.Rows, maxBytes: options.MaxBytes, accept: options.Accept, shared: shared,
 		space: NewSpace(Folder{
 			Name: wording.FolderMedia, Root: workspace.New(options.Dir), Dir: ".", Parts: true,
 			MaxFiles: allFiles,
@@ -99,7 +104,7 @@ func (f *Store) take(instance string, claim chat.Media, content io.Reader) (chat
 		return chat.Media{}, err
 	}
 	if !f.accepts(m.MIMEType) {
-		f.Drop(instance, m.Ref)
+		f.remove(instance, m.Ref)
 		return chat.Media{}, fmt.Errorf("%w: %s", ErrNotAccepted, m.MIMEType)
 	}
 	return m, nil
@@ -123,7 +128,7 @@ func (f *Store) Keep(
 	}
 	kind, _ := filetype.Fit(kept, limits)
 	if kind == 0 {
-		f.Drop(instance, kept.Ref)
+		f.remove(instance, kept.Ref)
 		return chat.Media{}, false, nil
 	}
 	kept.Kind = kind
@@ -180,31 +185,35 @@ func (f *Store) Receive(instance string, claim chat.Media, content io.Reader, li
 }
 
 // Record records a received file, so that it can be opened. After an error it is removed.
-func (f *Store) Record(ctx context.Context, instance string, m chat.Media) error {
-	if err := f.rows.PutMedia(ctx, instance, m, time.Now()); err != nil {
-		f.Drop(instance, m.Ref)
-		return err
+func (f *Store) Record(ctx context.Context, instance string, m chat.Media) (err error) {
+	if f.shared != nil {
+		err = f.publish(ctx, instance, m.Ref, m)
+	} else {
+		err = f.rows.PutMedia(ctx, instance, m, time.Now())
 	}
-	return nil
-}
-
-// fetchedRef returns the ref of a file that was fetched by a token: it is derived from the token, so that it need not be
-// stored.
-func fetchedRef(token chat.FileToken) chat.MediaRef {
-	sum := sha256.Sum256([]byte(token))
-	return chat.MediaRef("f" + hex.EncodeToString(sum[:16]))
+	if err != nil {
+		f.remove(instance, m.Ref)
+	}
+	return err
 }
 
 // fetched reports whether a file that was fetched by its token is stored, and sets its ref and size. It updates the
 // modification time, because the file is needed.
-func (f *Store) fetched(instance string, m *chat.Media) bool {
-	ref := fetchedRef(m.Token)
+func (f *Store) fetched(ctx context.Context, instance string, m *chat.Media) bool {
+	ref := domain.FetchedRef(m.Token)
 	path, err := f.path(instance, ref)
 	if err != nil {
 		return false
 	}
 	now := time.Now()
-	if err := os.Chtimes(path, now, now); err != nil {
+	err = os.Chtimes(path, now, now)
+	if err != nil && f.shared != nil {
+		var file *os.File
+		if file, err = f.cached(ctx, instance, ref); err == nil {
+			err = file.Close()
+		}
+	}
+	if err != nil {
 		return false
 	}
 	info, err := os.Stat(path)
@@ -216,12 +225,20 @@ func (f *Store) fetched(instance string, m *chat.Media) bool {
 }
 
 // putFetched stores a file that is fetched by its token, and sets its ref and size. Its errors are those of [Store.Put].
-func (f *Store) putFetched(instance string, m *chat.Media, content io.Reader) error {
+func (f *Store) putFetched(ctx context.Context, instance string, m *chat.Media, content io.Reader) error {
 	kept, err := f.take(instance, *m, content)
 	if err != nil {
 		return err
 	}
-	ref := fetchedRef(m.Token)
+	ref := domain.FetchedRef(m.Token)
+	if f.shared != nil {
+		recorded := kept
+		recorded.Ref = ref
+		if err := f.publish(ctx, instance, kept.Ref, recorded); err != nil {
+			f.remove(instance, kept.Ref)
+			return err
+		}
+	}
 	from, errFrom := f.path(instance, kept.Ref)
 	to, errTo := f.path(instance, ref)
 	if err := errors.Join(errFrom, errTo); err != nil {
@@ -234,8 +251,16 @@ func (f *Store) putFetched(instance string, m *chat.Media, content io.Reader) er
 	return nil
 }
 
-// Drop removes a received file that nothing names. If it is recorded, its record expires.
-func (f *Store) Drop(instance string, ref chat.MediaRef) {
+// Drop removes a received file that nothing names. If it is recorded, its record expires, or goes too if the database has the content.
+func (f *Store) Drop(ctx context.Context, instance string, ref chat.MediaRef) {
+	f.remove(instance, ref)
+	if f.shared != nil {
+		f.shared.drop(ctx, instance, ref, "")
+	}
+}
+
+// remove removes a file of the folder.
+func (f *Store) remove(instance string, ref chat.MediaRef) {
 	if path, err := f.path(instance, ref); err == nil {
 		_ = os.Remove(path) // otherwise it expires
 	}
@@ -247,7 +272,7 @@ func (f *Store) Open(ctx context.Context, instance string, ref chat.MediaRef) (c
 	if err != nil {
 		return chat.Media{}, nil, err
 	}
-	file, err := f.open(instance, ref)
+	file, err := f.open(ctx, instance, ref)
 	if err != nil {
 		return chat.Media{}, nil, err
 	}
@@ -269,8 +294,8 @@ func (f *Store) Read(ctx context.Context, instance string, ref chat.MediaRef, mo
 }
 
 // Look opens a file and returns its description by its content, whatever is claimed of it.
-func (f *Store) Look(instance string, claim chat.Media) (chat.Media, *os.File, error) {
-	file, err := f.open(instance, claim.Ref)
+func (f *Store) Look(ctx context.Context, instance string, claim chat.Media) (chat.Media, *os.File, error) {
+	file, err := f.open(ctx, instance, claim.Ref)
 	if err != nil {
 		return chat.Media{}, nil, err
 	}
@@ -284,12 +309,15 @@ func (f *Store) Look(instance string, claim chat.Media) (chat.Media, *os.File, e
 	return claim, file, nil
 }
 
-func (f *Store) open(instance string, ref chat.MediaRef) (*os.File, error) {
+func (f *Store) open(ctx context.Context, instance string, ref chat.MediaRef) (*os.File, error) {
 	path, err := f.path(instance, ref)
 	if err != nil {
 		return nil, err
 	}
 	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) && f.shared != nil {
+		return f.cached(ctx, instance, ref)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("media %s: %w", ref, domain.ErrNotFound)
 	}
@@ -307,5 +335,11 @@ func (f *Store) path(instance string, ref chat.MediaRef) (string, error) {
 }
 
 // Discard removes expired files, and the oldest ones if all of them exceed the limits: anybody who finds a bot can send it
-// files.
-func (f *Store) Discard() error { return f.space.Clear() }
+// files. If the folder is a cache, it also removes files that were deleted on another host.
+func (f *Store) Discard(ctx context.Context) error {
+	err := f.space.Clear()
+	if f.shared != nil {
+		err = errors.Join(err, f.prune(ctx))
+	}
+	return err
+}

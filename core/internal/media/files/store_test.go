@@ -78,7 +78,7 @@ func TestAFileIsWhatItHolds(t *testing.T) {
 				t.Errorf("it is %v, %q, %d bytes", m.Kind, m.MIMEType, m.Size)
 			}
 			// What the message says of it later makes no difference.
-			shown, path, err := files.NewInbound(b.Store, b.Workspace, files.SpaceOptions{}).Show("telegram", chat.Media{Ref: m.Ref, Kind: tc.claim.Kind, MIMEType: tc.claim.MIMEType, FileName: tc.claim.FileName})
+			shown, path, err := files.NewInbound(b.Store, b.Workspace, files.SpaceOptions{}).Show(t.Context(), "telegram", chat.Media{Ref: m.Ref, Kind: tc.claim.Kind, MIMEType: tc.claim.MIMEType, FileName: tc.claim.FileName})
 			if err != nil || shown != m {
 				t.Errorf("shown as %+v, %v, want %+v", shown, err, m)
 			}
@@ -143,7 +143,7 @@ func TestPut(t *testing.T) {
 		if _, _, err := b.Open(t.Context(), "discord", ref); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("%q: %v", ref, err)
 		}
-		if _, path, err := files.NewInbound(b.Store, b.Workspace, files.SpaceOptions{}).Show("discord", chat.Media{Ref: ref}); err == nil || path != "" {
+		if _, path, err := files.NewInbound(b.Store, b.Workspace, files.SpaceOptions{}).Show(t.Context(), "discord", chat.Media{Ref: ref}); err == nil || path != "" {
 			t.Errorf("%q is shown at %q, %v", ref, path, err)
 		}
 	}
@@ -175,7 +175,7 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 func TestForget(t *testing.T) {
 	t.Parallel()
 	b := mediatest.Setup(t)
-	if err := b.Discard(); err != nil {
+	if err := b.Discard(t.Context()); err != nil {
 		t.Errorf("without a folder: %v", err)
 	}
 	now := time.Now()
@@ -194,7 +194,7 @@ func TestForget(t *testing.T) {
 	}
 	keep := func(paths ...string) {
 		t.Helper()
-		if err := b.Discard(); err != nil {
+		if err := b.Discard(t.Context()); err != nil {
 			t.Error(err)
 		}
 		if kept := b.Kept(t); len(kept) != len(paths) {

@@ -143,7 +143,7 @@ func (o *Files) Collect(ctx context.Context, w Wanted) (Collected, error) {
 	}
 	if c.missing != nil {
 		for _, m := range c.taken.Media {
-			c.from.store.Drop(c.wanted.Channel, m.Ref)
+			c.from.store.Drop(ctx, c.wanted.Channel, m.Ref)
 		}
 		return Collected{}, c.missing
 	}
@@ -344,7 +344,7 @@ func (c *collection) take(ctx context.Context, name, id string, claim chat.Media
 		return c.unsent(name, err)
 	}
 	if disposition := c.admit(name, &m); disposition != sent {
-		c.from.store.Drop(c.wanted.Channel, m.Ref)
+		c.from.store.Drop(ctx, c.wanted.Channel, m.Ref)
 		return disposition
 	}
 	if err := c.from.store.Record(ctx, c.wanted.Channel, m); err != nil {

@@ -88,12 +88,12 @@ func (s *Speaker) take(ctx context.Context, channel, dir, name string, limits []
 		return chat.Media{}, err
 	}
 	if m.Kind = filetype.KindOf(m.MIMEType); m.Kind != chat.Voice && m.Kind != chat.Audio {
-		s.files.Drop(channel, m.Ref)
+		s.files.Drop(ctx, channel, m.Ref)
 		return chat.Media{}, fmt.Errorf("is %s, not audio", m.MIMEType)
 	}
 	kind, _ := filetype.Fit(m, limits)
 	if kind == 0 {
-		s.files.Drop(channel, m.Ref)
+		s.files.Drop(ctx, channel, m.Ref)
 		return chat.Media{}, fmt.Errorf("has %s: %w", filetype.Megabytes(m.Size), ErrNoSound)
 	}
 	m.Kind, m.FileName = kind, "speech"+filetype.Ending(m.MIMEType)

@@ -39,7 +39,7 @@ func NewTranscriber(method Method, store *files.Store, programs program.Runner, 
 // anybody. A failure is described in the result; the error has its details for the log.
 func (t *Transcriber) Transcribe(ctx context.Context, instance string, m chat.Media) (domain.Extract, error) {
 	failed := domain.Extract{Failure: "could not be transcribed"}
-	m, file, err := t.files.Look(instance, m)
+	m, file, err := t.files.Look(ctx, instance, m)
 	if err != nil {
 		return failed, err
 	}

@@ -120,7 +120,7 @@ func (g *Gateway) ask(ctx context.Context, c Caller, p Prompt, show func(Progres
 	case err != nil:
 		return last, err
 	case accepted.Verdict == chat.Rejected:
-		g.drop(w.channel, m.Media)
+		g.drop(ctx, w.channel, m.Media)
 		return last, Refusal{Full, accepted.Reason}
 	}
 	crashpoint.Pass("begun") // The turn is durable, its program does not know it yet.

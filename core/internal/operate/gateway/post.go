@@ -123,7 +123,7 @@ func (g *Gateway) copied(
 ) (kept []chat.Media, err error) {
 	defer func() {
 		if err != nil {
-			g.drop(channel, kept)
+			g.drop(ctx, channel, kept)
 			kept = nil
 		}
 	}()
@@ -144,9 +144,9 @@ func (g *Gateway) copied(
 }
 
 // drop deletes files that were kept for a channel, and that nothing names.
-func (g *Gateway) drop(channel string, kept []chat.Media) {
+func (g *Gateway) drop(ctx context.Context, channel string, kept []chat.Media) {
 	for _, file := range kept {
-		g.options.Files.Drop(channel, file.Ref)
+		g.options.Files.Drop(ctx, channel, file.Ref)
 	}
 }
 

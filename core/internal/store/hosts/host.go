@@ -130,6 +130,18 @@ func Expel(t *engine.Tx, id string) (gone bool, err error) {
 	return true, release(t, id)
 }
 
+// Clear deletes what is known of hosts, for a process that is alone: the database was copied from hosts that shared it.
+func Clear(t *engine.Tx) error {
+	for _, query := range []string{
+		`DELETE FROM hosts`, `DELETE FROM placements`, `DELETE FROM duties`, `DELETE FROM call_parts`, `DELETE FROM calls`, `DELETE FROM processes WHERE host != ''`,
+	} {
+		if _, err := t.Exec(query); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Leave removes this process from the hosts and frees its duties. The caller reclaims the rest.
 func (s Self) Leave(t *engine.Tx) error { return remove(t, s.ID) }
 

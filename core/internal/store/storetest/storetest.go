@@ -37,6 +37,12 @@ var empty = sync.OnceValues(func() ([]byte, error) {
 // Open returns an empty store, which is closed when the test ends.
 func Open(t testing.TB) *store.Store {
 	t.Helper()
+	return OpenWith(t, store.Options{})
+}
+
+// OpenWith is [Open] with settings.
+func OpenWith(t testing.TB, options store.Options) *store.Store {
+	t.Helper()
 	file, err := empty()
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +51,7 @@ func Open(t testing.TB) *store.Store {
 	if err := os.WriteFile(path, file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := store.Open(t.Context(), path, store.Options{})
+	s, err := store.Open(t.Context(), path, options)
 	if err != nil {
 		t.Fatal(err)
 	}
