@@ -28,7 +28,7 @@ func scanJob(scan func(dest ...any) error) (j domain.Job, err error) {
 	return j, nil
 }
 
-// AddJob adds a job that is about to begin, and returns its id. The error is [domain.ErrJobsFull] if so many run already, and
+// AddJob adds a job of this host that is about to begin, and returns its id. The error is [domain.ErrJobsFull] if so many run here already, and
 // [domain.ErrPersonJobsFull] if so many of its person's do; zero: that is no limit.
 func (s *Store) AddJob(ctx context.Context, j domain.Job, most, person int) (id int64, err error) {
 	caller, err := json.Marshal(j.Caller)
@@ -37,8 +37,8 @@ func (s *Store) AddJob(ctx context.Context, j domain.Job, most, person int) (id 
 	}
 	return engine.Do(ctx, s.db, "add job", func(t *engine.Tx) (id int64, err error) {
 		var all, theirs int
-		if err := t.Row(`SELECT COUNT(*), COUNT(CASE WHEN channel = ?1 AND user_id = ?2 THEN 1 END) FROM jobs WHERE state = 'running'`,
-			[]any{j.Caller.Address.Channel, j.Caller.Sender.ID}, &all, &theirs); err != nil {
+		if err := t.Row(`SELECT COUNT(*), COUNT(CASE WHEN channel = ?1 AND user_id = ?2 THEN 1 END) FROM jobs WHERE state = 'running' AND host = ?3`,
+			[]any{j.Caller.Address.Channel, j.Caller.Sender.ID, s.self.Name}, &all, &theirs); err != nil {
 			return 0, err
 		}
 		switch {
@@ -48,11 +48,11 @@ func (s *Store) AddJob(ctx context.Context, j domain.Job, most, person int) (id 
 			return 0, domain.ErrPersonJobsFull
 		}
 		deadline := sql.NullInt64{Int64: engine.Millis(j.Deadline), Valid: !j.Deadline.IsZero()}
-		err = t.Row(`INSERT INTO jobs (session, caller, channel, user_id, title, command, folder, pattern, deadline, state, started_at)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'running', ?10) RETURNING id`,
+		err = t.Row(`INSERT INTO jobs (session, caller, channel, user_id, title, command, folder, pattern, deadline, state, started_at, host)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'running', ?10, ?11) RETURNING id`,
 			[]any{
 				j.Session, string(caller), j.Caller.Address.Channel, j.Caller.Sender.ID, j.Title, j.Command, j.Folder, j.Pattern,
-				deadline, engine.Millis(j.StartedAt),
+				deadline, engine.Millis(j.StartedAt), s.self.Name,
 			}, &id)
 		return id, err
 	})
@@ -109,9 +109,9 @@ func (s *Store) Job(ctx context.Context, id int64) (domain.Job, error) {
 	return j, nil
 }
 
-// RunningJobs returns the jobs that run, or did when the host ended, the oldest first.
+// RunningJobs returns the jobs of this host that run, or did when it ended, the oldest first.
 func (s *Store) RunningJobs(ctx context.Context) ([]domain.Job, error) {
-	return s.jobs(ctx, `WHERE state = 'running' ORDER BY id`)
+	return s.jobs(ctx, `WHERE state = 'running' AND host = ?1 ORDER BY id`, s.self.Name)
 }
 
 // SessionJobs returns the newest jobs of a session, the newest first.

@@ -139,7 +139,7 @@ func assemble(ctx context.Context, s *Store) (_ *Store, err error) {
 	if s.outbox, err = delivery.New(ctx, s.db, s.self, prefix); err != nil {
 		return nil, err
 	}
-	s.conversations, s.lanes, s.asked, s.kept = sessions.New(s.db), queue.New(s.db, s.self), questions.New(s.db), plugindata.New(s.db)
+	s.conversations, s.lanes, s.asked, s.kept = sessions.New(s.db, s.self), queue.New(s.db, s.self), questions.New(s.db), plugindata.New(s.db)
 	s.fleet = hosts.New(s.db, s.self)
 	return s, nil
 }

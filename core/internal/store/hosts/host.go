@@ -58,6 +58,14 @@ func (s *Store) Register(ctx context.Context, r Registration) error {
 		if err != nil {
 			return err
 		}
+		// What a host that was alone with the database has on its machine is this one's, if they are the same: the processes show it.
+		for _, query := range []string{
+			`UPDATE jobs SET host = ?1 WHERE host = '' AND state = 'running'`, `UPDATE worktrees SET host = ?1 WHERE host = ''`, `UPDATE processes SET host = ?1 WHERE host = ''`,
+		} {
+			if _, err := t.Exec(query, s.self.Name); err != nil {
+				return err
+			}
+		}
 		t.Announce(Changed)
 		return s.self.serve(t, r.Agents)
 	}})
@@ -134,6 +142,8 @@ func Expel(t *engine.Tx, id string) (gone bool, err error) {
 func Clear(t *engine.Tx) error {
 	for _, query := range []string{
 		`DELETE FROM hosts`, `DELETE FROM placements`, `DELETE FROM duties`, `DELETE FROM call_parts`, `DELETE FROM calls`, `DELETE FROM processes WHERE host != ''`,
+		`UPDATE jobs SET host = '' WHERE host != '' AND state = 'running'`,
+		`UPDATE worktrees SET host = '' WHERE host = (SELECT MIN(host) FROM worktrees) AND NOT EXISTS (SELECT 1 FROM worktrees WHERE host = '')`,
 	} {
 		if _, err := t.Exec(query); err != nil {
 			return err

@@ -2,16 +2,20 @@
 // next turn gets.
 package sessions
 
-import "github.com/clawhost/clawhost/core/internal/store/engine"
+import (
+	"github.com/clawhost/clawhost/core/internal/store/engine"
+	"github.com/clawhost/clawhost/core/internal/store/hosts"
+)
 
 // Store is the part of the store with these steps. Its methods are safe for concurrent use.
 type Store struct {
 	db       engine.Engine
+	self     hosts.Self
 	appended <-chan struct{}
 }
 
 // New returns the part of the store in a database. Package store calls it.
-func New(db engine.Engine) *Store {
+func New(db engine.Engine, self hosts.Self) *Store {
 	appended, _ := db.Watch(TranscriptGrew)
-	return &Store{db, appended}
+	return &Store{db, self, appended}
 }

@@ -19,10 +19,10 @@ func scanWorktree(scan func(dest ...any) error) (w domain.Worktree, err error) {
 	return w, err
 }
 
-// Worktree returns the worktree of a session for a folder, or [domain.ErrNotFound].
+// Worktree returns the worktree of a session for a folder on this host, or [domain.ErrNotFound].
 func (s *Store) Worktree(ctx context.Context, session, folder string) (domain.Worktree, error) {
 	w, err := scanWorktree(func(dest ...any) error {
-		return s.db.View(ctx).Row(`SELECT `+worktreeColumns+` FROM worktrees WHERE session = ?1 AND folder = ?2`, []any{session, folder}, dest...)
+		return s.db.View(ctx).Row(`SELECT `+worktreeColumns+` FROM worktrees WHERE host = ?3 AND session = ?1 AND folder = ?2`, []any{session, folder, s.self.Name}, dest...)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		err = domain.ErrNotFound
@@ -33,10 +33,10 @@ func (s *Store) Worktree(ctx context.Context, session, folder string) (domain.Wo
 	return w, nil
 }
 
-// Worktrees returns all worktrees, also the removed ones that can be restored, the oldest first. They are all: the sweep takes what is not
+// Worktrees returns all worktrees of this host, also the removed ones that can be restored, the oldest first. They are all: the sweep takes what is not
 // among them for forgotten.
 func (s *Store) Worktrees(ctx context.Context) (list []domain.Worktree, err error) {
-	err = s.db.View(ctx).Each(`SELECT `+worktreeColumns+` FROM worktrees ORDER BY made_at, root`, nil, func(rows engine.Rows) error {
+	err = s.db.View(ctx).Each(`SELECT `+worktreeColumns+` FROM worktrees WHERE host = ?1 ORDER BY made_at, root`, []any{s.self.Name}, func(rows engine.Rows) error {
 		w, err := scanWorktree(rows.Scan)
 		list = append(list, w)
 		return err
@@ -47,19 +47,19 @@ func (s *Store) Worktrees(ctx context.Context) (list []domain.Worktree, err erro
 	return list, nil
 }
 
-// KeepWorktree adds a worktree, or replaces what was kept of the one with this root.
+// KeepWorktree adds a worktree of this host, or replaces what was kept of the one with this root.
 func (s *Store) KeepWorktree(ctx context.Context, w domain.Worktree) error {
-	return engine.Change(ctx, s.db, "keep worktree", func(t *engine.Tx) error { return keepWorktree(t, w) })
+	return engine.Change(ctx, s.db, "keep worktree", func(t *engine.Tx) error { return s.keepWorktree(t, w) })
 }
 
-func keepWorktree(t *engine.Tx, w domain.Worktree) error {
+func (s *Store) keepWorktree(t *engine.Tx, w domain.Worktree) error {
 	removedAt := sql.NullInt64{Int64: engine.Millis(w.RemovedAt), Valid: !w.RemovedAt.IsZero()}
-	_, err := t.Exec(`INSERT INTO worktrees (root, session, folder, place, repo, branch, base, start, made_at, ready, snapshot, removed_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
-		ON CONFLICT (root) DO UPDATE SET session = excluded.session, folder = excluded.folder, place = excluded.place, repo = excluded.repo,
+	_, err := t.Exec(`INSERT INTO worktrees (root, session, folder, place, repo, branch, base, start, made_at, ready, snapshot, removed_at, host)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+		ON CONFLICT (host, root) DO UPDATE SET session = excluded.session, folder = excluded.folder, place = excluded.place, repo = excluded.repo,
 			branch = excluded.branch, base = excluded.base, start = excluded.start, made_at = excluded.made_at, ready = excluded.ready,
 			snapshot = excluded.snapshot, removed_at = excluded.removed_at`,
-		w.Root, w.Session, w.Folder, w.Place, w.Repo, w.Branch, w.Base, w.Start, engine.Millis(w.MadeAt), w.Ready, w.Snapshot, removedAt)
+		w.Root, w.Session, w.Folder, w.Place, w.Repo, w.Branch, w.Base, w.Start, engine.Millis(w.MadeAt), w.Ready, w.Snapshot, removedAt, s.self.Name)
 	return err
 }
 
@@ -68,7 +68,7 @@ func keepWorktree(t *engine.Tx, w domain.Worktree) error {
 func (s *Store) EnterWorktree(ctx context.Context, claude string, w domain.Worktree) error {
 	return engine.Change(ctx, s.db, "enter worktree", func(t *engine.Tx) error {
 		w.Ready = true
-		if err := keepWorktree(t, w); err != nil {
+		if err := s.keepWorktree(t, w); err != nil {
 			return err
 		}
 		_, err := t.Exec(`UPDATE claude_sessions SET worktree = ?2 WHERE id = ?1`, claude, w.Place)
@@ -76,15 +76,16 @@ func (s *Store) EnterWorktree(ctx context.Context, claude string, w domain.Workt
 	})
 }
 
-// DeleteWorktree forgets a worktree.
+// DeleteWorktree forgets a worktree of this host.
 func (s *Store) DeleteWorktree(ctx context.Context, root string) error {
 	return engine.Change(ctx, s.db, "delete worktree", func(t *engine.Tx) error {
-		_, err := t.Exec(`DELETE FROM worktrees WHERE root = ?1`, root)
+		_, err := t.Exec(`DELETE FROM worktrees WHERE host = ?2 AND root = ?1`, root, s.self.Name)
 		return err
 	})
 }
 
-// worktreeOf is the place of the worktree of a session, a parameter, for a folder, another one; empty: there is none.
+// worktreeOf is the place of the worktree of a session, a parameter, for a folder, another one; empty: there is none. Where
+// several hosts have one, it is the newest.
 func worktreeOf(session, folder string) string {
-	return `COALESCE((SELECT w.place FROM worktrees w WHERE w.session = ` + session + ` AND w.folder = ` + folder + ` AND w.ready != 0), '')`
+	return `COALESCE((SELECT w.place FROM worktrees w WHERE w.session = ` + session + ` AND w.folder = ` + folder + ` AND w.ready != 0 ORDER BY w.made_at DESC LIMIT 1), '')`
 }
