@@ -204,7 +204,7 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 	if err != nil {
 		return nil, err
 	}
-	h.intake = inbox.NewIntake(h.store, h.dispatcher, h.claude, h.conversations, time.Now, h.log.Named("inbox"))
+	h.intake = inbox.NewIntake(h.store, h.claude, h.conversations, time.Now, h.log.Named("inbox"))
 	h.questions = permission.New(permission.Options{
 		Store: h.store, Dispatcher: h.dispatcher,
 		Conversations: h.conversations, Owners: h.owners, Chats: h.chats, Intake: h.intake,
@@ -294,7 +294,7 @@ func (h *Host) wire() {
 		Store: h.store, Conversations: h.conversations, Prompts: h.prompts, Tools: h.tools, Claude: agents, Worktrees: h.worktrees,
 	}, h.log.Named("early"))
 	h.inbox = inbox.New(h.intake, inbox.Options{
-		Commands: h.commands, Questions: h.questions, Observers: h.observers, Reactions: h.reactor, Chats: h.chats, Owners: h.owners, Early: h.early, Debounce: h.debounce, Sessions: sessions.New(h.claude, h.store), Zone: h.config.Agent.Timezone, Metrics: h.metrics,
+		Commands: h.commands, Questions: h.questions, Observers: h.observers, Reactions: h.reactor, Chats: h.chats, Owners: h.owners, Early: h.early, Debounce: h.debounce, Turns: h.dispatcher, Sessions: sessions.New(h.claude, h.store), Zone: h.config.Agent.Timezone, Metrics: h.metrics,
 	})
 	programs := gateway.New(gateway.Options{
 		Store: h.store, Conversations: h.conversations, Files: h.media.files, Plugins: h.plugins,

@@ -17,14 +17,19 @@ import (
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
-// claimAgain is the wait after a failed claim, such as with a full disk.
-const claimAgain = time.Second
+// tryAgain is the wait after a failed claim, such as with a full disk, and after a failed look at a run.
+const tryAgain = time.Second
 
 // Store is what the dispatcher needs of the store.
 type Store interface {
 	Claim(ctx context.Context, lane domain.Lane, whose domain.Whose, take func(*domain.Run)) error
 	Release(ctx context.Context, run int64, again time.Time, cause string) error
 	Hold(ctx context.Context, run int64, h domain.Hold) error
+	// WatchTurn returns a channel that receives a value when a session's running turn may have lost its lane, or when messages may wait that
+	// can be steered into it. It may be called when a run is handed out, and misses nothing then. The func ends the watch.
+	WatchTurn(session string) (<-chan struct{}, func())
+	// MessagesWait reports whether messages wait behind a run. The error is [domain.ErrFenced] for a run that has lost its lane.
+	MessagesWait(ctx context.Context, run int64) (bool, error)
 }
 
 // Handler answers claimed messages: turn.Handler.
@@ -62,6 +67,9 @@ type running struct {
 	ctx    context.Context // of the handler
 	cancel context.CancelCauseFunc
 	nudge  chan struct{}
+
+	changed <-chan struct{} // of a turn: it may have lost its lane, or messages may wait
+	unwatch func()
 
 	done    chan struct{}
 	stopped bool // it was stopped; written before done is closed
@@ -125,7 +133,7 @@ func (d *Dispatcher) claim(ctx, work context.Context, lane domain.Lane, places *
 		}
 		d.log.Error("cannot claim a run", "lane", lane, "error", err)
 		select {
-		case <-time.After(claimAgain):
+		case <-time.After(tryAgain):
 		case <-ctx.Done():
 			return
 		}
@@ -136,6 +144,9 @@ func (d *Dispatcher) claim(ctx, work context.Context, lane domain.Lane, places *
 func (d *Dispatcher) begin(work context.Context, run *domain.Run, places *places) *running {
 	r := &running{run: run, places: places, nudge: make(chan struct{}, 1), done: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancelCause(work)
+	if run.Lane == domain.TurnLane {
+		r.changed, r.unwatch = d.store.WatchTurn(run.Session.Key)
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.running[run.ID] = r
@@ -146,8 +157,13 @@ func (d *Dispatcher) begin(work context.Context, run *domain.Run, places *places
 func (d *Dispatcher) handle(work context.Context, r *running, handler Handler) {
 	run := r.run
 	defer r.places.end(r)
+	var watch sync.WaitGroup
+	if run.Lane == domain.TurnLane {
+		watch.Go(func() { d.watch(r) })
+	}
 	defer func() {
 		r.cancel(nil)
+		watch.Wait()
 		d.mu.Lock()
 		delete(d.running, run.ID)
 		d.mu.Unlock()
@@ -175,6 +191,35 @@ func (d *Dispatcher) handle(work context.Context, r *running, handler Handler) {
 	d.giveBack(work, run, func(ctx context.Context) error { return d.store.Release(ctx, run.ID, again, err.Error()) })
 }
 
+// watch signals to a turn that messages wait that may be steered into it, and ends it if it has lost its lane, until it has ended.
+func (d *Dispatcher) watch(r *running) {
+	defer r.unwatch()
+	var again <-chan time.Time
+	for {
+		select {
+		case <-r.changed:
+		case <-again:
+		case <-r.ctx.Done():
+			return
+		}
+		again = nil
+		waiting, err := d.store.MessagesWait(r.ctx, r.run.ID)
+		switch {
+		case errors.Is(err, domain.ErrFenced):
+			r.cancel(domain.ErrFenced)
+			return
+		case err != nil && r.ctx.Err() == nil:
+			d.log.Warn("cannot look whether messages wait for a running turn", "run", r.run.ID, "session", r.run.Session.Key, "error", err)
+			again = time.After(tryAgain)
+		case waiting:
+			select {
+			case r.nudge <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
 // backoff doubles from 50 ms to 30 s.
 func backoff(attempts int) time.Duration {
 	const first, most = 50 * time.Millisecond, 30 * time.Second
@@ -199,27 +244,6 @@ func (d *Dispatcher) giveBack(work context.Context, run *domain.Run, give func(c
 		case <-work.Done():
 			return
 		}
-	}
-}
-
-// End ends a run that has lost its lane to a message. It does not wait for the run.
-func (d *Dispatcher) End(run int64) { d.end(run, domain.ErrFenced) }
-
-// Nudge signals the session's running turn that messages wait that may be steered into it.
-func (d *Dispatcher) Nudge(session string) {
-	for _, r := range d.turnsOf(session) {
-		select {
-		case r.nudge <- struct{}{}:
-		default:
-		}
-	}
-}
-
-func (d *Dispatcher) end(id int64, cause error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if r := d.running[id]; r != nil {
-		r.cancel(cause)
 	}
 }
 

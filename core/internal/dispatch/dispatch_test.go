@@ -15,6 +15,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/agent"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -30,6 +31,11 @@ type lanes struct {
 	failing  int             // claims that fail
 	full     int             // releases that fail
 	ready    map[domain.Lane]chan struct{}
+	changed  engine.Hub     // by the sessions of turns
+	behind   bool           // messages wait behind each run
+	lost     map[int64]bool // runs that have lost their lanes
+	looks    int            // at runs
+	unsure   int            // looks that fail
 }
 
 func newLanes(runs ...*domain.Run) *lanes {
@@ -37,7 +43,7 @@ func newLanes(runs ...*domain.Run) *lanes {
 		domain.TurnLane: make(chan struct{}, 1), domain.ControlLane: make(chan struct{}, 1), domain.CommandLane: make(chan struct{}, 1),
 		domain.ShellLane: make(chan struct{}, 1),
 	}}
-	l.waiting = runs
+	l.waiting, l.lost = runs, map[int64]bool{}
 	return l
 }
 
@@ -104,6 +110,32 @@ func (l *lanes) Hold(ctx context.Context, id int64, h domain.Hold) error {
 		l.held = append(l.held, id)
 	}
 	return err
+}
+
+func (l *lanes) WatchTurn(session string) (<-chan struct{}, func()) {
+	return l.changed.Watch(engine.Topic(session))
+}
+
+func (l *lanes) MessagesWait(_ context.Context, id int64) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.looks++
+	switch {
+	case l.unsure > 0:
+		l.unsure--
+		return false, errors.New("disk full")
+	case l.lost[id]:
+		return false, domain.ErrFenced
+	}
+	return l.behind, nil
+}
+
+// change changes something that concerns the turn of a session, and announces that.
+func (l *lanes) change(session string, what func()) {
+	l.mu.Lock()
+	what()
+	l.mu.Unlock()
+	l.changed.Announce([]engine.Topic{engine.Topic(session)})
 }
 
 // free lets a lane go on, as completing its run does.
@@ -417,13 +449,14 @@ func TestClaimsGoOnAfterFailuresAndInDueTime(t *testing.T) {
 	})
 }
 
-// A nudge reaches the running turn of its session, and one that comes before the turn listens is not lost.
-func TestNudge(t *testing.T) {
+// A turn hears of messages that wait behind it, also of those that came right after its claim, and is not looked at for nothing.
+func TestATurnHearsOfMessagesThatWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		nudged := make(chan string, 10)
-		l := newLanes(run(1, "a", domain.TurnLane), run(2, "b", domain.TurnLane))
-		d, stop := begin(t, l, options(), func(ctx context.Context, r *domain.Run, nudges <-chan struct{}) error {
+		l := newLanes(run(1, "a", domain.TurnLane), run(2, "b", domain.TurnLane), run(3, "c", domain.ControlLane))
+		l.behind = true
+		_, stop := begin(t, l, options(), func(ctx context.Context, r *domain.Run, nudges <-chan struct{}) error {
 			for {
 				select {
 				case <-nudges:
@@ -434,14 +467,24 @@ func TestNudge(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		d.Nudge("a")
+		if l.looks != 0 {
+			t.Errorf("%d looks before something is announced", l.looks)
+		}
+		l.change("a", func() {})
 		synctest.Wait()
-		d.Nudge("nobody")
+		l.change("nobody", func() {})
+		l.change("b", func() { l.behind = false }) // they have gone again
 		synctest.Wait()
 		if len(nudged) != 1 || <-nudged != "a" {
 			t.Errorf("%d more nudges", len(nudged))
 		}
 		stop()
+		looks := l.looks
+		l.change("a", func() {})
+		synctest.Wait()
+		if l.looks != looks {
+			t.Error("a turn that has ended is looked at")
+		}
 	})
 }
 
@@ -462,9 +505,12 @@ func (c claimed) Claim(ctx context.Context, lane domain.Lane, whose domain.Whose
 // Behaviour: stop.
 func TestARunIsStoppedFromItsClaimOn(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(*dispatch.Dispatcher){
-		"by a lost lane": func(d *dispatch.Dispatcher) { d.End(1) },
-		"by a stop": func(d *dispatch.Dispatcher) {
+	for name, end := range map[string]func(*dispatch.Dispatcher, *lanes){
+		"by a lost lane": func(_ *dispatch.Dispatcher, l *lanes) {
+			l.lost[1] = true
+			l.changed.Announce([]engine.Topic{"a"})
+		},
+		"by a stop": func(d *dispatch.Dispatcher, _ *lanes) {
 			soon, cancel := context.WithCancel(context.Background())
 			cancel() // It is not waited for.
 			_, _ = d.Stop(soon, time.Now().Add(time.Hour), "a")
@@ -474,9 +520,9 @@ func TestARunIsStoppedFromItsClaimOn(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var d *dispatch.Dispatcher
-				lanes := claimed{newLanes(run(1, "a", domain.TurnLane)), func() { end(d) }}
+				l := newLanes(run(1, "a", domain.TurnLane))
 				stopped := make(chan struct{})
-				d = dispatch.New(lanes, options(), hclog.NewNullLogger())
+				d = dispatch.New(claimed{l, func() { end(d, l) }}, options(), hclog.NewNullLogger())
 				ctx, cancel := context.WithCancel(t.Context())
 				var done sync.WaitGroup
 				done.Go(func() {
@@ -494,20 +540,24 @@ func TestARunIsStoppedFromItsClaimOn(t *testing.T) {
 	}
 }
 
-// A run that lost its lane ends, with the cause that keeps its handler from completing it.
-func TestEnd(t *testing.T) {
+// A turn that has lost its lane ends, with the cause that keeps its handler from completing it. A look that fails is taken again.
+func TestATurnThatHasLostItsLaneEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		causes := make(chan error, 1)
 		l := newLanes(run(1, "a", domain.TurnLane))
-		d, stop := begin(t, l, options(), func(ctx context.Context, _ *domain.Run, _ <-chan struct{}) error {
+		_, stop := begin(t, l, options(), func(ctx context.Context, _ *domain.Run, _ <-chan struct{}) error {
 			<-ctx.Done()
 			causes <- context.Cause(ctx)
 			return context.Cause(ctx)
 		})
 		synctest.Wait()
-		d.End(7)
-		d.End(1)
+		l.change("b", func() { l.lost[7] = true })
+		synctest.Wait()
+		if len(causes) != 0 {
+			t.Fatal("it ended with another one")
+		}
+		l.change("a", func() { l.lost[1], l.unsure = true, 3 })
 		if cause := <-causes; !errors.Is(cause, domain.ErrFenced) {
 			t.Errorf("cause %v, want that the lane is lost", cause)
 		}

@@ -46,8 +46,15 @@ var databases sync.Map
 func Prepare(t testing.TB, path string) bool {
 	t.Helper()
 	if os.Getenv(inPostgres) == "" {
-		return false
+		return DSN(path) != ""
 	}
+	PrepareServer(t, path)
+	return true
+}
+
+// PrepareServer makes the database of a store at a path in PostgreSQL, where several hosts use it.
+func PrepareServer(t testing.TB, path string) {
+	t.Helper()
 	if _, made := databases.Load(path); !made {
 		databases.Store(path, postgrestest.Shared(t).DatabaseFor(t, "store", func(dsn string) error {
 			s, err := OpenServer(context.Background(), dsn, Options{})
@@ -57,7 +64,6 @@ func Prepare(t testing.TB, path string) bool {
 			return s.Close()
 		}, empty))
 	}
-	return true
 }
 
 // DSN is that of the database of a store at a path, if the tests keep theirs in PostgreSQL.

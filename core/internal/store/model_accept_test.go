@@ -167,7 +167,7 @@ func (m *model) wantAcceptance(in domain.Inbound, l *modelLane) domain.Acceptanc
 			if len(l.queue) < before {
 				l.rearm(now)
 			}
-			return domain.Acceptance{Waiting: len(l.queue), Running: l.run != 0, Superseded: superseded}
+			return domain.Acceptance{Waiting: len(l.queue), Running: l.run != 0}
 		}
 		gone := map[int64]bool{}
 		var texts []string // of each burst that is gone
@@ -204,7 +204,7 @@ func (m *model) wantAcceptance(in domain.Inbound, l *modelLane) domain.Acceptanc
 	msg.receivedAt = m.arrives(in.Session, in.Lane)
 	kept := len(l.queue) == before
 	postponed := m.pace(l, &msg, burst, inBurst)
-	accepted := domain.Acceptance{Seq: msg.seq, Waiting: len(l.queue), Running: l.run != 0, Superseded: superseded}
+	accepted := domain.Acceptance{Seq: msg.seq, Waiting: len(l.queue), Running: l.run != 0}
 	behind := slices.ContainsFunc(l.queue, func(o modelMessage) bool { return len(burst) == 0 || o.burst != burst[0].burst })
 	accepted.Behind = in.Lane == domain.TurnLane && behind && (!steers(in) || m.outlasts(l, msg))
 	if l.queue = append(l.queue, msg); postponed || !kept || before == 0 || rank(in) > 0 {

@@ -229,10 +229,14 @@ func stepsOfConversations(t *testing.T, s *Store, accept func(func(*domain.Inbou
 	}
 	accept(capped(domain.DropOld))
 	must(s.Consumed(ctx, run.ID))
-	if a := accept(func(in *domain.Inbound) {
+	if _, err := s.MessagesWait(ctx, run.ID); err != nil {
+		t.Fatal(err)
+	}
+	accept(func(in *domain.Inbound) {
 		in.Queue.Mode, in.Hint = domain.Interrupt, &domain.Note{Kind: domain.NoteHint}
-	}); a.Superseded != run.ID {
-		t.Fatalf("not interrupted: %+v", a)
+	})
+	if _, err := s.MessagesWait(ctx, run.ID); !errors.Is(err, domain.ErrFenced) {
+		t.Fatalf("not interrupted: %v", err)
 	}
 	run = claim()
 	if len(run.Notes) == 0 {

@@ -477,7 +477,7 @@ func TestInterrupt(t *testing.T) {
 	poked(b.TranscriptAppended())
 	in := queued(4, domain.Queueing{Mode: domain.Interrupt, Quiet: time.Hour})
 	in.Hint = &domain.Note{Kind: domain.NoteHint, Text: "the one before was interrupted"}
-	want := domain.Acceptance{Seq: 4, Superseded: run.ID}
+	want := domain.Acceptance{Seq: 4}
 	if diff := cmp.Diff(want, b.accept(t, in)); diff != "" {
 		t.Errorf("acceptance (-want +got):\n%s", diff)
 	}
@@ -540,10 +540,13 @@ func TestInterruptOfAHigherAuthority(t *testing.T) {
 			b.accept(t, of(2, test.waiting, domain.Queue))
 			want := domain.Acceptance{Seq: 3, Waiting: 2, Running: true, Behind: true}
 			if test.interrupts {
-				want = domain.Acceptance{Seq: 3, Superseded: run.ID}
+				want = domain.Acceptance{Seq: 3}
 			}
 			if diff := cmp.Diff(want, b.accept(t, of(3, test.new, domain.Interrupt))); diff != "" {
 				t.Errorf("acceptance (-want +got):\n%s", diff)
+			}
+			if lost := b.lost(t, run); lost != test.interrupts {
+				t.Errorf("the run has lost its lane: %t", lost)
 			}
 		})
 	}
@@ -579,8 +582,8 @@ func TestInterruptByABurst(t *testing.T) {
 		in.Queue = domain.Queueing{Mode: domain.Interrupt}
 		return in
 	}
-	if a := b.accept(t, interrupt(2)); a.Superseded != run.ID {
-		t.Errorf("acceptance %+v", a)
+	if b.accept(t, interrupt(2)); !b.lost(t, run) {
+		t.Error("the run has its lane still")
 	}
 	if diff := cmp.Diff(domain.Acceptance{Seq: 3, Waiting: 1}, b.accept(t, interrupt(3))); diff != "" {
 		t.Errorf("acceptance (-want +got):\n%s", diff)
@@ -592,7 +595,7 @@ func TestInterruptByABurst(t *testing.T) {
 	}
 	b.accept(t, bursting(4))
 	// A burst that waits behind a run is kept, and the run is ended all the same.
-	if diff := cmp.Diff(domain.Acceptance{Seq: 5, Waiting: 1, Superseded: next.ID}, b.accept(t, interrupt(5))); diff != "" {
+	if diff := cmp.Diff(domain.Acceptance{Seq: 5, Waiting: 1}, b.accept(t, interrupt(5))); diff != "" || !b.lost(t, next) {
 		t.Errorf("acceptance (-want +got):\n%s", diff)
 	}
 	b.clock.Advance(time.Second)

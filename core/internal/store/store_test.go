@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -56,6 +57,24 @@ func setup(t *testing.T) *bundle {
 		}
 	})
 	return b
+}
+
+// hosts are two hosts with one store, in PostgreSQL.
+func hosts(t *testing.T) (here, there *bundle) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "state", "clawhost.db")
+	store.PrepareServer(t, path)
+	list := []*bundle{{path: path}, {path: path}}
+	for _, b := range list {
+		b.ctx, b.clock = t.Context(), &clock{now: start}
+		b.open(t)
+		t.Cleanup(func() {
+			if err := b.Close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+		})
+	}
+	return list[0], list[1]
 }
 
 // migrated is the file of a new store, as a test begins with. To make one takes a second under the race detector.
@@ -165,6 +184,16 @@ func (b *bundle) idle(t *testing.T) {
 	if run != nil || !next.IsZero() {
 		t.Fatalf("got run %+v, next %v; want an idle store", run, next)
 	}
+}
+
+// lost reports whether a run has lost its lane.
+func (b *bundle) lost(t *testing.T, run *domain.Run) bool {
+	t.Helper()
+	_, err := b.MessagesWait(b.ctx, run.ID)
+	if err != nil && !errors.Is(err, domain.ErrFenced) {
+		t.Fatal(err)
+	}
+	return err != nil
 }
 
 func (b *bundle) complete(t *testing.T, run *domain.Run, texts ...string) {

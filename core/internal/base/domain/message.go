@@ -159,8 +159,6 @@ type Acceptance struct {
 	// running turn.
 	Behind   bool
 	Replaced string // the claude session that was ended by a reset or by expiry
-	// Superseded is the run that lost the lane to the event and must end; zero: none.
-	Superseded int64
 }
 
 // Standing is the progress of a message towards its answer.

@@ -55,7 +55,7 @@ func newRig(t *testing.T, target string) *rig {
 func (r *rig) heartbeat() (*heartbeat.Heartbeat, error) {
 	log := hclog.New(&hclog.LoggerOptions{Output: &r.log, Level: hclog.Debug})
 	conversations := conversation.NewResolver(&config.Config{Agent: r.config.Agent, Settings: r.config.Settings}, plugins.New(nil), r.store)
-	intake := inbox.NewIntake(r.store, r.turns, r, conversations, time.Now, log)
+	intake := inbox.NewIntake(r.store, r, conversations, time.Now, log)
 	return heartbeat.New(r.config, &r.config.Agent, r.store, intake, log)
 }
 

@@ -69,9 +69,7 @@ func (in *Inbox) edit(ctx context.Context, channel string, e chat.Event, body ch
 		if steered {
 			old.Edition = e.ID
 		}
-		if standing, err = in.store.Amend(ctx, old, now.Model, unread); steered && standing == domain.StandingWaiting {
-			in.turns.Nudge(found.Session)
-		}
+		standing, err = in.store.Amend(ctx, old, now.Model, unread)
 	}
 	if steered && err == nil && standing != domain.StandingWaiting { // such as when another turn has it by now
 		return in.late(ctx, channel, e, late)

@@ -16,6 +16,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/chat/interpret"
 	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/claude/sessions"
+	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/network/hook"
 	"github.com/clawhost/clawhost/core/internal/network/reaction"
 	"github.com/clawhost/clawhost/core/internal/notice"
@@ -40,6 +41,7 @@ type Options struct {
 	Sessions  *sessions.Sessions // of Claude Code
 	Early     Starter
 	Debounce  *debounce.Judge
+	Turns     *dispatch.Dispatcher // those of this process, for how long messages wait for more
 	Zone      *time.Location
 	Metrics   *metrics.Metrics // count the events; nil: nothing does
 }

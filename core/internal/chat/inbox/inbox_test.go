@@ -58,8 +58,6 @@ type journal struct {
 	chosen    map[string]domain.Overrides // by session
 	passive   []domain.Passive
 	answer    domain.Acceptance // what Accept says in addition to its own
-	nudged    []string
-	ended     []int64
 	received  []chat.Caller
 	heard     shown // what chats were shown at once
 	changes   []string
@@ -432,8 +430,8 @@ func boxAt(j *journal, settings func(string) config.Settings, clock func() time.
 		h = newHost(plugintest.Channels(map[string]chat.Limits{"tg": limits}), nil)
 	}
 	conversations := conversation.NewResolver(c, h.plugins, j)
-	return inbox.New(inbox.NewIntake(j, h.turns, j, conversations, clock, log), inbox.Options{
-		Commands: registry(), Observers: h.observers, Reactions: h.reactor, Chats: h.chats, Early: j, Debounce: debounce.New(), Zone: time.UTC,
+	return inbox.New(inbox.NewIntake(j, j, conversations, clock, log), inbox.Options{
+		Commands: registry(), Observers: h.observers, Reactions: h.reactor, Chats: h.chats, Early: j, Debounce: debounce.New(), Turns: h.turns, Zone: time.UTC,
 		Questions: permission.New(permission.Options{Store: questions{journal: j}, Conversations: conversations}, log),
 		Owners:    notice.NewOwners(h.store, conversation.NewResolver(&config.Config{Settings: config.Settings{Access: config.Access{Owners: h.owners}}}, h.plugins, j), h.plugins, log),
 	})
@@ -481,19 +479,10 @@ func (j *journal) run(t *testing.T) {
 	synctest.Wait()
 }
 
-// Handle notes how a run is signalled.
-func (j *journal) Handle(ctx context.Context, run *domain.Run, nudged <-chan struct{}) error {
-	for {
-		select {
-		case <-nudged:
-			j.nudged = append(j.nudged, run.Session.Key)
-		case <-ctx.Done():
-			if errors.Is(context.Cause(ctx), domain.ErrFenced) {
-				j.ended = append(j.ended, run.ID)
-			}
-			return context.Cause(ctx)
-		}
-	}
+// Handle works until the end of the host.
+func (j *journal) Handle(ctx context.Context, _ *domain.Run, _ <-chan struct{}) error {
+	<-ctx.Done()
+	return context.Cause(ctx)
 }
 
 // shown is what chats were shown, by calls that are side by side.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/session"
-	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -63,7 +62,6 @@ type Claude interface {
 // and programs begin.
 type Intake struct {
 	store         Store
-	turns         *dispatch.Dispatcher
 	claude        Claude
 	conversations *conversation.Resolver
 	now           func() time.Time
@@ -72,9 +70,9 @@ type Intake struct {
 
 // NewIntake returns an intake.
 func NewIntake(
-	s Store, turns *dispatch.Dispatcher, claude Claude, conversations *conversation.Resolver, now func() time.Time, log hclog.Logger,
+	s Store, claude Claude, conversations *conversation.Resolver, now func() time.Time, log hclog.Logger,
 ) *Intake {
-	return &Intake{store: s, turns: turns, claude: claude, conversations: conversations, now: now, log: log}
+	return &Intake{store: s, claude: claude, conversations: conversations, now: now, log: log}
 }
 
 // denies reports whether the messages of a session, which has chosen own settings, are not answered.
@@ -104,12 +102,6 @@ func (in *Intake) put(ctx context.Context, inbound domain.Inbound) (Outcome, err
 	}
 	if accepted.Replaced != "" {
 		in.claude.Retire(accepted.Replaced)
-	}
-	if accepted.Superseded != 0 {
-		in.turns.End(accepted.Superseded)
-	}
-	if accepted.Running && inbound.Queue.Steers() {
-		in.turns.Nudge(inbound.Session)
 	}
 	return Outcome{
 		Verdict: chat.Accepted, Session: inbound.Session, Waiting: accepted.Waiting, Number: accepted.Seq,

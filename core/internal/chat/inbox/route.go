@@ -209,7 +209,7 @@ func (in *Inbox) turn(a arrival) domain.Inbound {
 	inbound.Hint = &domain.Note{Kind: domain.NoteHint, At: now, Text: domain.HintStopped}
 	inbound.Expiry = expiry(a.settings.Session, a.name.Type(), now, in.options.Zone)
 	if m.Origin == "" && m.Pressed == nil {
-		inbound.Burst = in.options.Debounce.Message(a.settings.Inbound, a.key, m, in.turns.Busy(a.key), now)
+		inbound.Burst = in.options.Debounce.Message(a.settings.Inbound, a.key, m, in.options.Turns.Busy(a.key), now)
 	}
 	return inbound
 }

@@ -18,7 +18,7 @@ func (in *Inbox) Typing(ctx context.Context, channel string, t chat.Typing) erro
 	if err != nil || a == nil {
 		return err
 	}
-	until, waits := in.options.Debounce.Typing(a.settings.Inbound, a.key, channel, t.Sender.ID, t.Stopped, in.turns.Busy(a.key), in.now())
+	until, waits := in.options.Debounce.Typing(a.settings.Inbound, a.key, channel, t.Sender.ID, t.Stopped, in.options.Turns.Busy(a.key), in.now())
 	if waits {
 		if err := in.store.Linger(ctx, a.key, string(t.Sender.ID), until); err != nil {
 			return fmt.Errorf("wait for more: %w", err)

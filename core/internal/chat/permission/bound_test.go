@@ -103,6 +103,10 @@ func (claims) Release(context.Context, int64, time.Time, string) error { return 
 
 func (claims) Hold(context.Context, int64, domain.Hold) error { return nil }
 
+func (claims) WatchTurn(string) (<-chan struct{}, func()) { return nil, func() {} }
+
+func (claims) MessagesWait(context.Context, int64) (bool, error) { return false, nil }
+
 // asking are turns that ask, and work on with the answers until they may end.
 type asking struct {
 	desk    *permission.Approvals

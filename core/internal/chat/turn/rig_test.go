@@ -90,7 +90,7 @@ func open(t *testing.T, changes ...func(*config.Config)) *rig {
 	r := &rig{outages: turn.NewOutages(), store: s, plugins: plugins.New(list), claude: &claude{}, disk: &disk{Store: s}, workspace: c.Agent.Workspace}
 	conversations, chats := conversation.NewResolver(c, r.plugins, s), activity.NewChats(r.plugins, s)
 	r.turns = dispatch.New(s, dispatch.Options{Turns: 5, Commands: 1}, log)
-	intake := inbox.NewIntake(s, r.turns, nil, conversations, time.Now, log)
+	intake := inbox.NewIntake(s, nil, conversations, time.Now, log)
 	owners := notice.NewOwners(s, conversations, r.plugins, log)
 	r.owners = owners
 	r.questions = permission.New(permission.Options{

@@ -172,7 +172,7 @@ func busy(t *testing.T, name string) *hostapi.API {
 	c := &config.Config{Settings: config.Settings{
 		Session: config.Session{Scope: "per-channel-peer"}, Access: config.Access{DM: "open"},
 	}}
-	intake := inbox.NewIntake(s, dispatch.New(s, dispatch.Options{}, log), nil, conversation.NewResolver(c, running, s), time.Now, log)
+	intake := inbox.NewIntake(s, nil, conversation.NewResolver(c, running, s), time.Now, log)
 	var keeping sync.WaitGroup
 	t.Cleanup(keeping.Wait)
 	taken, free := make(chan struct{}), make(chan struct{})
@@ -186,7 +186,8 @@ func busy(t *testing.T, name string) *hostapi.API {
 	<-taken
 	return hostapi.New(hostapi.Options{
 		Inbox: inbox.New(intake, inbox.Options{
-			Commands: command.New(nil, nil, command.Host{}), Questions: permission.New(permission.Options{Store: s}, log), Early: early.New(early.Options{}, log), Debounce: debounce.New(), Zone: time.UTC,
+			Commands: command.New(nil, nil, command.Host{}), Questions: permission.New(permission.Options{Store: s}, log), Early: early.New(early.Options{}, log), Debounce: debounce.New(),
+			Turns: dispatch.New(s, dispatch.Options{}, log), Zone: time.UTC,
 		}),
 		Store: s, Plugins: running, Files: files.NewStore(files.Options{Dir: filepath.Join(dir, "media"), Rows: s, MaxBytes: 20 << 20}),
 	}, log)

@@ -50,7 +50,7 @@ func open(t *testing.T, limits chat.Limits) *rig {
 	r.Gateway = gateway.New(gateway.Options{
 		Store: s, Conversations: conversations, Plugins: channels, Dispatcher: r.turns, Closing: r.closing,
 		Files:  files.NewStore(files.Options{Dir: filepath.Join(t.TempDir(), "media"), Rows: s, MaxBytes: 100}),
-		Intake: inbox.NewIntake(s, r.turns, nil, conversations, time.Now, log),
+		Intake: inbox.NewIntake(s, nil, conversations, time.Now, log),
 	}, log)
 	return r
 }

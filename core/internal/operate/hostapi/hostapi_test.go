@@ -96,10 +96,11 @@ func setup(t *testing.T) *bundle {
 		Agent: config.Agent{Label: session.MainAgent, Timezone: time.UTC},
 	}
 	conversations := conversation.NewResolver(c, running, s)
-	intake := inbox.NewIntake(s, dispatch.New(s, dispatch.Options{}, log), nil, conversations, func() time.Time { return start }, log)
+	intake := inbox.NewIntake(s, nil, conversations, func() time.Time { return start }, log)
 	messages := inbox.New(intake, inbox.Options{
 		Commands: command.New(nil, nil, command.Host{}), Questions: permission.New(permission.Options{Store: s}, log),
-		Observers: hook.NewObservers(running, log), Owners: notice.NewOwners(s, conversations, running, log), Early: b.early, Debounce: debounce.New(), Zone: time.UTC,
+		Observers: hook.NewObservers(running, log), Owners: notice.NewOwners(s, conversations, running, log), Early: b.early, Debounce: debounce.New(),
+		Turns: dispatch.New(s, dispatch.Options{}, log), Zone: time.UTC,
 	})
 	kept := files.NewStore(files.Options{Dir: b.media, Rows: s, MaxBytes: maxMedia})
 	b.kept = kept

@@ -60,7 +60,8 @@ type Step struct {
 	// transaction has announced one of them, and when what it has seen is due.
 	Waits []Topic
 	// Committed, if not nil, is called once the step is committed, before any step returns that shares its transaction, and before
-	// the next one begins that could depend on it. It must not call the engine.
+	// the next one begins that could depend on it. It must not call the engine, except for Watch, which then misses nothing that is
+	// announced by later transactions.
 	Committed func()
 }
 

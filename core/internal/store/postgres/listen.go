@@ -81,9 +81,25 @@ func (db *DB) listen(c *pgx.Conn) {
 				c, err = db.listener(ctx)
 				return err
 			})
-			db.hub.AnnounceAll()
+			db.pass(nil)
 		}
 	}
+}
+
+// pass passes on what other processes have announced; nil: that is unknown. It does so between two steps of this process: what one
+// watches from its commit on must hear of transactions that were committed right after it.
+func (db *DB) pass(topics []engine.Topic) {
+	select {
+	case db.turn <- struct{}{}:
+	case <-db.closing.Done():
+		return
+	}
+	defer func() { <-db.turn }()
+	if topics == nil {
+		db.hub.AnnounceAll()
+		return
+	}
+	db.hub.Announce(topics)
 }
 
 // receive passes on what is announced until the connection is lost. From time to time it announces something itself, to learn whether
@@ -101,7 +117,7 @@ func (db *DB) receive(c *pgx.Conn) error {
 		cancel()
 		if late {
 			heard = false
-			db.hub.AnnounceAll()
+			db.pass(nil)
 			err = db.bounded(db.closing, func(ctx context.Context) error {
 				_, err := db.pool.Exec(ctx, "SELECT pg_notify($1, $2)", announcements, db.id)
 				return err
@@ -122,13 +138,13 @@ func (db *DB) receive(c *pgx.Conn) error {
 		case from == db.id: // it has announced that already
 			heard = true
 		case text == everything:
-			db.hub.AnnounceAll()
+			db.pass(nil)
 		default:
 			var topics []engine.Topic
 			for topic := range strings.SplitSeq(text, "\n") {
 				topics = append(topics, engine.Topic(topic))
 			}
-			db.hub.Announce(topics)
+			db.pass(topics)
 		}
 	}
 }

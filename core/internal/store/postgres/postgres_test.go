@@ -44,6 +44,37 @@ func TestAnnouncementsReachOtherProcesses(t *testing.T) {
 	<-other // what is too long is announced as everything
 }
 
+// What a step watches once it is committed hears of all that other processes commit from then on.
+func TestWatchesFromACommitOn(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.Shared(t).Database(t)
+	here, there := openTest(t, dsn), openTest(t, dsn)
+	early, stop := here.Watch("changed")
+	defer stop()
+	var heard <-chan struct{}
+	err := here.Run(t.Context(), engine.Step{
+		Run: func(t *engine.Tx) error { return enginetest.Put(t, "a") },
+		Committed: func() {
+			if err := engine.Change(t.Context(), there, "change", func(t *engine.Tx) error {
+				t.Announce("changed")
+				return enginetest.Put(t, "b")
+			}); err != nil {
+				t.Error(err)
+			}
+			select {
+			case <-early:
+				t.Error("it is passed on before all is committed that came before it")
+			case <-time.After(300 * time.Millisecond):
+			}
+			heard, _ = here.Watch("changed")
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-heard
+}
+
 // A pooler passes no announcements on: those who wait look for themselves.
 func TestAnnouncementsBehindAPooler(t *testing.T) {
 	t.Parallel()

@@ -111,6 +111,9 @@ func (s *Store) accept(t *engine.Tx, in domain.Inbound, c content) (domain.Accep
 	if accepted.Seq == 0 {
 		return accepted, nil
 	}
+	if accepted.Running && in.Lane == domain.TurnLane && in.Queue.Steers() {
+		t.Announce(turnChanged(in.Session))
+	}
 	if in.Model != nil {
 		if err := sessions.Configure(t, in.Session, func(o *domain.Overrides) { o.Model = *in.Model }); err != nil {
 			return domain.Acceptance{}, err

@@ -22,7 +22,7 @@ func admit(t *engine.Tx, in domain.Inbound, c content, p *place, accepted *domai
 		return err
 	}
 	if may {
-		if accepted.Superseded, err = interrupt(t, in, p, b); err != nil {
+		if err := interrupt(t, in, p, b); err != nil {
 			return err
 		}
 		accepted.Waiting, accepted.Running = int(p.queued)-1, false

@@ -16,8 +16,8 @@ import (
 // Claim starts a run of the head of the lane that has been ready for the longest, and calls take with it. If no lane of
 // this kind is ready it waits for one; an error means that ctx has ended before.
 //
-// Take must not call the store. It is called before any step returns that was committed with the claim or after it, so
-// that whoever learns of such a step finds the run registered.
+// Take must not call the store, except for [Store.WatchTurn]. It is called before any step returns that was committed with the claim or
+// after it, so that whoever learns of such a step finds the run registered.
 //
 // Owners' heads come before all others; for [domain.Owners] only they are claimed.
 //

@@ -28,43 +28,44 @@ func mayInterrupt(t *engine.Tx, in domain.Inbound, p place) (bool, error) {
 }
 
 // interrupt takes the lane from the running turn and drops the waiting messages, except the burst that the new message
-// joins. The new message is not in the inbox yet. It returns the run that has lost its lane.
-func interrupt(t *engine.Tx, in domain.Inbound, p *place, keep burst) (superseded int64, err error) {
-	var head int64
+// joins. The new message is not in the inbox yet.
+func interrupt(t *engine.Tx, in domain.Inbound, p *place, keep burst) error {
+	var superseded, head int64 // the run that loses its lane
 	var consumed bool
-	err = t.Row(`SELECT r.id, r.seq, i.consumed_at IS NOT NULL FROM lanes l JOIN runs r ON r.id = l.run_id
+	err := t.Row(`SELECT r.id, r.seq, i.consumed_at IS NOT NULL FROM lanes l JOIN runs r ON r.id = l.run_id
 		JOIN inbox i ON i.session = l.session AND i.lane = l.lane AND i.seq = r.seq
 		WHERE l.session = ?1 AND l.lane = 'turn'`, []any{in.Session}, &superseded, &head, &consumed)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return 0, err
+		return err
 	}
 	gone, err := remove(t, `DELETE FROM inbox WHERE session = ?1 AND lane = 'turn'
 			AND (burst != ?2 OR batch IS NOT NULL OR joined_run IS NOT NULL)
 		RETURNING `+columns, in.Session, keep.id)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if superseded != 0 {
+		t.Announce(turnChanged(in.Session))
 		if err := endInterrupted(t, in, superseded, head, gone); err != nil {
-			return 0, err
+			return err
 		}
 		if err := sessions.SettleNotes(t, in.Session, head, consumed); err != nil {
-			return 0, err
+			return err
 		}
 		if in.Hint != nil {
 			if err := sessions.AddNotes(t, in.Session, []domain.Note{*in.Hint}); err != nil {
-				return 0, err
+				return err
 			}
 		}
 	}
 	waited := slices.DeleteFunc(slices.Clone(gone), func(r row) bool { return superseded != 0 && r.seq == head })
 	if err := cancel(t, in.Session, in.Lane, waited, interrupted); err != nil {
-		return 0, err
+		return err
 	}
 	p.queued, p.held, p.moved = p.queued-int64(len(gone)), 0, true
 	_, err = t.Exec(`UPDATE lanes SET run_id = NULL, held = 0, queued = queued - ?2 WHERE session = ?1 AND lane = 'turn'`,
 		in.Session, len(gone))
-	return superseded, err
+	return err
 }
 
 // endInterrupted ends a run that has lost its lane to a later message. Its messages go to the transcript. The preview

@@ -120,6 +120,9 @@ func partOrphans(t *engine.Tx) error {
 		return err
 	}
 	for _, j := range list {
+		if j.lane == domain.TurnLane {
+			t.Announce(turnChanged(j.session))
+		}
 		if err := part(t, j.held, j.run); err != nil {
 			return err
 		}

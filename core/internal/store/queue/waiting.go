@@ -243,6 +243,7 @@ func unsteer(t *engine.Tx, f found) error {
 	if _, err := t.Exec(`UPDATE lanes SET held = held - 1 WHERE session = ?1 AND lane = 'turn'`, f.Session); err != nil {
 		return err
 	}
+	t.Announce(turnChanged(f.Session))
 	return show(t, f.event, f.reacts, domain.StageWaiting)
 }
 
