@@ -320,7 +320,7 @@ func (h *Host) wire() {
 	}, h.log.Named("turn"))
 	h.outbox = outbox.New(h.store, outbox.Options{
 		Plugins: h.plugins, Config: h.current, Grace: deliveryGrace, Fleet: h.fleet,
-		Conversations: h.conversations, Chats: h.chats, Questions: h.questions, Metrics: h.metrics, Tracer: h.tracer,
+		Conversations: h.conversations, Chats: h.chats, Metrics: h.metrics, Tracer: h.tracer,
 	}, h.log.Named("outbox"))
 	report := admin.Host{
 		Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",

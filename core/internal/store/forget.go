@@ -13,6 +13,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/base/session"
 	"github.com/clawhost/clawhost/core/internal/store/engine"
+	"github.com/clawhost/clawhost/core/internal/store/questions"
 	"github.com/clawhost/clawhost/core/internal/store/sessions"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -94,6 +95,9 @@ func (f *forgetting) run() error {
 		if err := do(); err != nil {
 			return err
 		}
+	}
+	if f.found.Rows["questions"] > 0 {
+		f.tx.Announce(questions.Changed)
 	}
 	for _, u := range f.person.Users {
 		f.found.Terms = append(f.found.Terms, string(u.ID))

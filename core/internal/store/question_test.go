@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
 
@@ -342,6 +343,66 @@ func TestQuestionIsLostWithItsLastMessage(t *testing.T) {
 			b.kill(t, "blocked")
 			if q, err := b.Question(b.ctx, "AAAAA"); err != nil || q.State != test.want || !q.Lost() {
 				t.Errorf("both are lost: %+v, %v", q, err)
+			}
+		})
+	}
+}
+
+// What may have changed a question is announced, and nothing else is.
+func TestChangesOfQuestionsAreAnnounced(t *testing.T) {
+	t.Parallel()
+	settle := func(id string, state domain.QuestionState) func(*testing.T, *bundle) {
+		return func(t *testing.T, b *bundle) {
+			t.Helper()
+			if _, _, err := b.Settle(b.ctx, id, state, nil, "over"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	type step struct {
+		do        func(*testing.T, *bundle)
+		announced bool
+	}
+	for name, steps := range map[string][]step{
+		"an answer":              {{settle("AAAAA", domain.QuestionAnswered), true}},
+		"another answer":         {{settle("AAAAA", domain.QuestionAnswered), true}, {settle("AAAAA", domain.QuestionAnswered), false}},
+		"an answer that is void": {{settle("AAAAA", domain.QuestionAnswered), true}, {settle("AAAAA", domain.QuestionVoid), true}},
+		"the end of its time":    {{settle("AAAAA", domain.QuestionExpired), true}},
+		"a message that is lost": {{func(t *testing.T, b *bundle) { t.Helper(); b.kill(t, "blocked") }, true}},
+		"another item that is lost": {{func(t *testing.T, b *bundle) {
+			t.Helper()
+			b.texts(t) // sends the question
+			b.post(t, "", item("anna", "hello"))
+			b.kill(t, "blocked")
+		}, false}},
+		"another body": {{func(t *testing.T, b *bundle) {
+			t.Helper()
+			if done, err := b.Redraft(b.ctx, "AAAAA", question("").Body, json.RawMessage(`{}`)); !done || err != nil {
+				t.Fatal(done, err)
+			}
+		}, false}},
+		"the person is forgotten": {{func(t *testing.T, b *bundle) {
+			t.Helper()
+			who := store.Person{Users: []store.PersonUser{{Channel: "telegram", ID: "anna"}}}
+			if done, err := b.Forget(b.ctx, who, false); err != nil || done.Rows["questions"] != 1 {
+				t.Fatal(done, err)
+			}
+		}, true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.accept(t, inbound("anna", 1))
+			run := b.claim(t)
+			changed, unwatch := b.WatchQuestions()
+			defer unwatch()
+			if _, err := b.Ask(b.ctx, run.ID, question("AAAAA"), item("anna", "May I?")); err != nil {
+				t.Fatal(err)
+			}
+			for i, s := range append([]step{{do: func(*testing.T, *bundle) {}}}, steps...) {
+				if s.do(t, b); poked(changed) != s.announced {
+					t.Errorf("step %d is announced: %t", i, !s.announced)
+				}
 			}
 		})
 	}

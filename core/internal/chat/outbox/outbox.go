@@ -18,7 +18,6 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/metrics"
 	"github.com/clawhost/clawhost/core/internal/base/trace"
 	"github.com/clawhost/clawhost/core/internal/chat/activity"
-	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/fleet"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
@@ -68,10 +67,9 @@ type Options struct {
 	Grace         time.Duration // how long deliveries may continue after the outbox's context has ended
 	Fleet         *fleet.Fleet  // nothing is sent without a lease; nil: this host is alone
 	Conversations *conversation.Resolver
-	Chats         *activity.Chats       // learn of deliveries
-	Questions     *permission.Approvals // learn of items that were given up
-	Metrics       *metrics.Metrics      // count the tries; nil: nothing does
-	Tracer        *trace.Tracer         // records them; nil: nothing does
+	Chats         *activity.Chats  // learn of deliveries
+	Metrics       *metrics.Metrics // count the tries; nil: nothing does
+	Tracer        *trace.Tracer    // records them; nil: nothing does
 }
 
 // Outbox delivers items.
@@ -324,11 +322,7 @@ func (c *channel) giveUp(work context.Context, d domain.Delivery, cause string) 
 	trace.Logged(work, c.log).Error("an item is given up; `clawhost queue dead` lists it", "item", d.ID, "chat", d.Item.To.Chat,
 		"attempts", d.Attempts+1, "error", cause)
 	c.note(work, d, "cannot give an item up", func(ctx context.Context) error {
-		err := c.outbox.store.DeadLetter(ctx, d.ID, cause)
-		if err == nil {
-			c.outbox.options.Questions.Undelivered()
-		}
-		return c.settled(d, err)
+		return c.settled(d, c.outbox.store.DeadLetter(ctx, d.ID, cause))
 	})
 }
 

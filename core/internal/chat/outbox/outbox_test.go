@@ -20,7 +20,6 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/chat/activity"
 	"github.com/clawhost/clawhost/core/internal/chat/outbox"
-	"github.com/clawhost/clawhost/core/internal/chat/permission"
 	"github.com/clawhost/clawhost/core/internal/chat/stream"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
 	"github.com/clawhost/clawhost/core/internal/network/plugins/plugintest"
@@ -217,7 +216,7 @@ func open(p *items, options outbox.Options, log hclog.Logger) *outbox.Outbox {
 	if options.Chats == nil {
 		options.Chats = activity.NewChats(options.Plugins, nil)
 	}
-	options.Questions, options.Grace = permission.New(permission.Options{}, log), time.Minute
+	options.Grace = time.Minute
 	return outbox.New(p, options, log)
 }
 

@@ -83,7 +83,6 @@ func (d *Approvals) settle(ctx context.Context, q question, caller chat.Caller, 
 	}
 	row, settled, err = d.options.Store.Settle(ctx, q.row.ID, domain.QuestionAnswered, encoded, e.said, e.grants...)
 	if settled {
-		d.waiters.wake()
 		d.log.Info("a question was answered", "question", row.ID, "session", row.Session, "about", q.subject(),
 			"allowed", e.verdict.Allow, "lasts", lasting(e.grants), "by", nameOf(caller))
 	}

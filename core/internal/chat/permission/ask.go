@@ -38,8 +38,7 @@ func (d *Approvals) Ask(ctx context.Context, run *conversation.Run, q agent.Ques
 
 func (d *Approvals) decide(ctx context.Context, run *conversation.Run, q agent.Question) (agent.Decision, error) {
 	w := &waiter{
-		run: run.ID, session: run.Session.Key, digests: []string{digest(q, 0)},
-		changed: make(chan struct{}, 1), over: make(chan struct{}),
+		run: run.ID, session: run.Session.Key, digests: []string{digest(q, 0)}, over: make(chan struct{}),
 	}
 	if !d.options.Conversations.Decides(run.Caller) {
 		w.sender = nameOf(run.Caller)
@@ -166,7 +165,7 @@ func (d *Approvals) await(
 			return "", v, err
 		}
 		answered := d.options.Chats.Asking(run.Head.Message.Address(), sent)
-		v, err := d.wait(ctx, w, run, row, b)
+		v, err := d.wait(ctx, run, row, b)
 		answered()
 		// The end of an earlier run may have closed it in the moment in which this one asked the same.
 		if !errors.Is(err, errClosed) {
@@ -251,12 +250,14 @@ func digest(q agent.Question, part int) string {
 const recheck = time.Minute
 
 // wait returns the answer to a question once it is no longer open. Until then it has more people asked, and reminds those who were.
-func (d *Approvals) wait(ctx context.Context, w *waiter, run *conversation.Run, row domain.Question, b body) (verdict, error) {
-	wake, reminded := time.NewTimer(0), false
+func (d *Approvals) wait(ctx context.Context, run *conversation.Run, row domain.Question, b body) (verdict, error) {
+	changed, unwatch := d.options.Store.WatchQuestions()
+	defer unwatch()
+	wake, reminded := time.NewTimer(0), false // it may have changed before it was watched
 	defer wake.Stop()
 	for row.State == domain.QuestionOpen {
 		select {
-		case <-w.changed:
+		case <-changed:
 		case <-wake.C:
 		case <-ctx.Done():
 			return verdict{}, d.abandon(ctx, row)
@@ -304,6 +305,3 @@ func (d *Approvals) abandon(ctx context.Context, row domain.Question) error {
 	}
 	return cause
 }
-
-// Undelivered lets turns look whether the message of their question was given up. The store has ended the question by then.
-func (d *Approvals) Undelivered() { d.waiters.wake() }

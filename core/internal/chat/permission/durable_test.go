@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/dispatch"
 	"github.com/clawhost/clawhost/core/internal/network/conversation"
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/store/postgres/postgrestest"
 	"github.com/clawhost/clawhost/core/internal/store/storetest"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -44,6 +46,12 @@ func startWith(t *testing.T, path string, c *config.Config) process {
 	if _, _, err := s.Reclaim(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	return over(t, s, c)
+}
+
+// over is a process with a store, and with a config; nil: that of a fixture.
+func over(t *testing.T, s *store.Store, c *config.Config) process {
+	t.Helper()
 	r := newFixture()
 	r.config = c
 	options := r.options(t, s, dispatch.New(s, dispatch.Options{}, hclog.NewNullLogger()))
@@ -170,6 +178,52 @@ func TestEachStepSurvivesARestart(t *testing.T) {
 	ends.open(t, 0)
 	if got := ends.Ask(t.Context(), run, ls); !got.Allow {
 		t.Errorf("what is always allowed: %+v", got)
+	}
+}
+
+// A turn gets the answer that a person gives on another host, and what that host does at its start leaves the question alone.
+func TestAnswersOnAnotherHost(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.Shared(t).Database(t)
+	open := func() *store.Store {
+		s, err := store.OpenServer(t.Context(), dsn, store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	}
+	here := over(t, open(), nil)
+	inbound := domain.Inbound{EventID: "1", Session: "s", Lane: domain.TurnLane, Message: runOf("owner", chat.Owner).Head.Message}
+	if _, err := here.store.Accept(t.Context(), inbound); err != nil {
+		t.Fatal(err)
+	}
+	run := here.claim(t)
+	decided, _ := here.begin(t, run, ls)
+	id := here.open(t, 1)[0].ID
+	there := over(t, open(), nil)
+	there.Expire(t.Context())
+	if got := there.open(t, 1)[0].ID; got != id {
+		t.Errorf("the turn has asked again: %s, after %s", got, id)
+	}
+	if _, _, err := there.Answer(t.Context(), caller("owner", chat.Owner), id, "once"); err != nil {
+		t.Fatal(err)
+	}
+	if got := receive(t, decided); !got.Allow {
+		t.Errorf("the turn gets %+v", got)
+	}
+	storetest.Sent(t, there.store, "tg")
+	decided, _ = here.begin(t, run, rm)
+	here.open(t, 1)
+	list, err := there.store.ClaimDeliveries(t.Context(), "tg", 1)
+	if err == nil {
+		err = there.store.DeadLetter(t.Context(), list[0].ID, "blocked")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := receive(t, decided); got.Allow || !strings.Contains(got.Message, "could not be delivered") {
+		t.Errorf("the turn gets %+v", got)
 	}
 }
 

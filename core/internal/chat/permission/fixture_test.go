@@ -23,6 +23,8 @@ import (
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
 	"github.com/clawhost/clawhost/core/internal/notice"
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
+	"github.com/clawhost/clawhost/core/internal/store/questions"
 	"github.com/clawhost/clawhost/core/internal/store/storetest"
 	"github.com/clawhost/clawhost/sdk/chat"
 )
@@ -48,6 +50,7 @@ type fixture struct {
 	opening    sync.Once
 	opened     *store.Store
 	config     *config.Config // nil: there is one owner
+	changed    engine.Hub     // announces questions.Changed
 	unheard    bool           // no one who may decide can be reached
 	shown      func()         // what happens once a question can be seen, before its turn knows
 	meanwhile  func()         // what happens before a question is settled or redrafted the next time
@@ -171,6 +174,7 @@ func (r *fixture) Settle(_ context.Context, id string, state domain.QuestionStat
 			r.afterwards()
 			r.mu.Lock()
 		}
+		r.announce()
 		return settled, true, nil
 	}
 	return domain.Question{}, false, domain.ErrNotFound
@@ -200,6 +204,13 @@ func (r *fixture) Question(_ context.Context, id string) (domain.Question, error
 	}
 	return domain.Question{}, domain.ErrNotFound
 }
+
+func (r *fixture) WatchQuestions() (<-chan struct{}, func()) {
+	return r.changed.Watch(questions.Changed)
+}
+
+// announce tells those who wait that a question has changed.
+func (r *fixture) announce() { r.changed.Announce([]engine.Topic{questions.Changed}) }
 
 func (r *fixture) Redraft(_ context.Context, id string, was, body json.RawMessage) (bool, error) {
 	if meanwhile := r.meanwhile; meanwhile != nil {

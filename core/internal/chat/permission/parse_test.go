@@ -349,13 +349,13 @@ func TestUndeliverable(t *testing.T) {
 				if got := r.questions[0].Unseen; got != test.reply {
 					t.Errorf("the chat gets %q", got)
 				}
-				d.Undelivered() // of another item
+				r.announce() // of another item
 				synctest.Wait()
 				if len(decided) != 0 {
 					t.Error("the turn waits no longer")
 				}
 				r.questions[0].State = domain.QuestionUnseen
-				d.Undelivered()
+				r.announce()
 				select {
 				case got := <-decided:
 					if got.Allow || got.Message != "The question could not be delivered, so nobody has answered it." {
@@ -374,7 +374,7 @@ func TestUndeliverable(t *testing.T) {
 		r := newFixture()
 		r.lost = true
 		d := r.desk(t)
-		r.shown = d.Undelivered
+		r.shown = r.announce
 		began := time.Now()
 		if got := d.Ask(t.Context(), runOf("owner", chat.Owner), ls); got.Allow || time.Since(began) != 0 {
 			t.Errorf("%+v after %v", got, time.Since(began))

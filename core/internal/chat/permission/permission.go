@@ -28,6 +28,8 @@ type Store interface {
 	TakeAnswers(ctx context.Context, ids ...string) error
 	Redraft(ctx context.Context, id string, was, body json.RawMessage) (bool, error)
 	Question(ctx context.Context, id string) (domain.Question, error)
+	// WatchQuestions returns a channel that receives a value when a question may have changed. The func ends the watch.
+	WatchQuestions() (<-chan struct{}, func())
 	Questions(ctx context.Context) ([]domain.Question, error)
 	QuestionsOf(ctx context.Context, session string) ([]domain.Question, error)
 	OpenQuestions(ctx context.Context, at chat.Address, person chat.ID, noted string) ([]domain.Question, error)

@@ -101,7 +101,6 @@ func (d *Approvals) retire(
 	row, retired, err = d.options.Store.Settle(ctx, q.row.ID, as, nil, said)
 	if retired {
 		d.log.Info("a question was not answered", "question", row.ID, "session", row.Session, "about", q.subject(), "outcome", string(as))
-		d.waiters.wake()
 	}
 	return row, retired, err
 }

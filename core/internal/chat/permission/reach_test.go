@@ -228,7 +228,7 @@ func TestLostQuestionsGoToTheNext(t *testing.T) {
 			r.mu.Lock()
 			r.questions[0].Messages[i].Lost = true
 			r.mu.Unlock()
-			d.Undelivered()
+			r.announce()
 			synctest.Wait()
 			if q := r.questions[0]; len(q.Messages) != want || q.Further != further {
 				t.Fatalf("%d messages are lost, and there are %+v", i+1, q)

@@ -20,7 +20,6 @@ type waiter struct {
 	run     int64
 	session string
 	sender  string        // the person of the turn, if they may not decide
-	changed chan struct{} // of one: a question may have changed
 	over    chan struct{} // closed when it waits no longer
 
 	// The others belong to waiters.
@@ -28,7 +27,7 @@ type waiter struct {
 	counts  bool     // people are asked
 }
 
-// waiters are those of this process. They know no answers: whoever is woken reads its question.
+// waiters are those of this process. They know no answers: each watches the store, and reads its question.
 type waiters struct {
 	mu   sync.Mutex
 	list []*waiter
@@ -84,18 +83,6 @@ func (ws *waiters) awaited(session, digest string, after int64) bool {
 	return slices.ContainsFunc(ws.list, func(w *waiter) bool {
 		return w.session == session && w.run > after && slices.Contains(w.digests, digest)
 	})
-}
-
-// wake has each waiter look at its question. It does not block.
-func (ws *waiters) wake() {
-	ws.mu.Lock()
-	defer ws.mu.Unlock()
-	for _, w := range ws.list {
-		select {
-		case w.changed <- struct{}{}:
-		default: // it has yet to look
-		}
-	}
 }
 
 // bound is a limit of open questions.

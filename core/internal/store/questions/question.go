@@ -115,6 +115,10 @@ func pin(t *engine.Tx, m domain.QuestionMessage, pinned bool) error {
 	return err
 }
 
+// WatchQuestions returns a channel that receives a value when a question may have been answered or ended, or have lost a message. Call
+// [Store.Question] after WatchQuestions, because that may have happened already. The func ends the watch and may be called more than once.
+func (s *Store) WatchQuestions() (<-chan struct{}, func()) { return s.db.Watch(Changed) }
+
 // Settle ends or answers an open question: its messages are edited to said, without buttons; if there are
 // several, those who have not answered learn it even where messages cannot be edited. An answer that no turn has
 // taken can be made void. The grants of an answer are stored in the same transaction. It returns the updated question,
@@ -145,6 +149,7 @@ func (s *Store) Settle(
 			return domain.Question{}, err
 		}
 		settled = true
+		t.Announce(Changed)
 		return q, tellEnd(t, q)
 	})
 	return q, settled, err
@@ -274,6 +279,7 @@ func MarkUndeliverable(t *engine.Tx, item int64) (unseen string, err error) {
 	if err != nil {
 		return "", engine.NoRows(err)
 	}
+	t.Announce(Changed)
 	err = t.Row(`UPDATE questions SET state = ?3, ended_at = ?4 WHERE id = ?1 AND state = ?2 AND further = 0
 		AND NOT EXISTS (SELECT 1 FROM question_messages m WHERE m.question = questions.id AND m.lost = 0)
 		RETURNING unseen`, []any{question, domain.QuestionOpen, domain.QuestionUnseen, t.Now}, &unseen)

@@ -3,6 +3,9 @@ package questions
 
 import "github.com/clawhost/clawhost/core/internal/store/engine"
 
+// Changed is the topic of questions that were answered or have ended, or have lost a message.
+const Changed engine.Topic = "questions"
+
 // Store is the part of the store with these steps. Its methods are safe for concurrent use.
 type Store struct {
 	db engine.Engine
