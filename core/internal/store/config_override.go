@@ -13,6 +13,13 @@ import (
 // ErrTooManyOverrides is returned if there are [config.MaxOverrides] already.
 var ErrTooManyOverrides = errors.New("too many values are set")
 
+// overridesChanged is the topic of values of the config that were set, or are set no longer.
+const overridesChanged engine.Topic = "config overrides"
+
+// WatchConfigOverrides returns a channel that receives a value when values of the config may have been set or unset, by any host. The func
+// ends the watch and may be called more than once.
+func (s *Store) WatchConfigOverrides() (<-chan struct{}, func()) { return s.db.Watch(overridesChanged) }
+
 // ConfigOverrides returns the values of the config that were set while hosts ran, in the order of their names.
 func (s *Store) ConfigOverrides(ctx context.Context) ([]config.Override, error) {
 	var list []config.Override
@@ -42,6 +49,7 @@ func (s *Store) SetConfigOverride(ctx context.Context, o config.Override) error 
 		if others >= config.MaxOverrides {
 			return ErrTooManyOverrides
 		}
+		t.Announce(overridesChanged)
 		_, err := t.Exec(`INSERT INTO overrides (name, value, set_by, set_at) VALUES (?1, ?2, ?3, ?4)
 			ON CONFLICT (name) DO UPDATE SET value = excluded.value, set_by = excluded.set_by, set_at = excluded.set_at`,
 			o.Name, o.Value, o.By, engine.Millis(o.At))
@@ -56,6 +64,7 @@ func (s *Store) UnsetConfigOverride(ctx context.Context, name string) error {
 		if err == nil && n == 0 {
 			err = domain.ErrNotFound
 		}
+		t.Announce(overridesChanged)
 		return err
 	})
 }

@@ -62,6 +62,7 @@ type Config struct {
 	readAt   time.Time
 	warnings Problems
 	written  []Written
+	set      []Override // as LoadWith got them
 	source   *source
 	body     *hclsyntax.Body
 }

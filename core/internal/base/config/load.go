@@ -69,10 +69,12 @@ func LoadWith(path string, env func(name string) (value string, ok bool), overri
 	if err != nil || len(overrides) == 0 {
 		return c, nil, err
 	}
+	c.set = slices.Clone(overrides)
 	var misfits []Misfit
 	for fitting := slices.Clone(overrides); ; {
 		with, err := load(path, env, fitting)
 		if err == nil {
+			with.set = c.set
 			return with, misfits, nil
 		}
 		problems, _ := errors.AsType[Problems](err)

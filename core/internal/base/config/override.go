@@ -31,6 +31,16 @@ type Override struct {
 	At    time.Time `json:"at"`
 }
 
+// Overrides returns the overrides that the config was read with, also those that did not fit.
+func (c *Config) Overrides() []Override { return slices.Clone(c.set) }
+
+// SameValues reports whether overrides set the same names to the same values, in any order. Each name occurs once.
+func SameValues(one, other []Override) bool {
+	return len(one) == len(other) && !slices.ContainsFunc(one, func(o Override) bool {
+		return !slices.ContainsFunc(other, func(p Override) bool { return p.Name == o.Name && p.Value == o.Value })
+	})
+}
+
 // source names the override as the place of a problem.
 func (o Override) source() string { return overrideSource + printable(o.Name) }
 

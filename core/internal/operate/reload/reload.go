@@ -30,6 +30,9 @@ type Store interface {
 	ConfigOverrides(ctx context.Context) ([]config.Override, error)
 	SetConfigOverride(ctx context.Context, o config.Override) error
 	UnsetConfigOverride(ctx context.Context, name string) error
+	// WatchConfigOverrides returns a channel that receives a value when overrides may have been set or unset, by any host. The func ends the
+	// watch.
+	WatchConfigOverrides() (<-chan struct{}, func())
 }
 
 // Supervisor restarts plugins.
@@ -216,16 +219,24 @@ func (r *Reloader) beginWith(ctx context.Context) (overrides []config.Override, 
 
 // begin waits for other reloads to end.
 func (r *Reloader) begin(ctx context.Context) (end func(), err error) {
-	select {
-	case r.turn <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := r.wait(ctx); err != nil {
+		return nil, err
 	}
 	done := func() {}
 	if r.options.Manager != nil {
 		done = r.options.Manager.Reloading()
 	}
 	return func() { done(); <-r.turn }, nil
+}
+
+// wait waits for other reloads to end. The caller takes a value from r.turn.
+func (r *Reloader) wait(ctx context.Context) error {
+	select {
+	case r.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // prepare reads the config that is to be applied, and checks that it can be.
