@@ -370,7 +370,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	})
 	defer h.end("plugins", processes)
 	for _, job := range []func(context.Context){
-		h.upkeep, h.early.Run, h.jobs.Run, h.claude.Inspect, h.observers.Run, h.followers.Run, h.reactor.Run,
+		h.upkeep, h.store.FollowMoves, h.early.Run, h.jobs.Run, h.claude.Inspect, h.observers.Run, h.followers.Run, h.reactor.Run,
 		command.NewMenus(h.plugins, h.commands, h.log).Run, relay.New(h.store, h.plugins, h.fleet, h.log.Named("relay")).Run,
 		func(ctx context.Context) { h.owners.Crowding(ctx, h.media.crowded) },
 		func(ctx context.Context) { h.owners.Problems(ctx, h.health) },

@@ -1,8 +1,11 @@
 package store_test
 
 import (
+	"context"
 	"fmt"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -145,4 +148,43 @@ func TestMovesAreBounded(t *testing.T) {
 			t.Errorf("%s was %s first, want %s", id, got, want)
 		}
 	}
+}
+
+// followed runs FollowMoves of a host until the test ends.
+func (b *bundle) followed(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(b.ctx)
+	var follows sync.WaitGroup
+	follows.Go(func() { b.FollowMoves(ctx) })
+	t.Cleanup(func() { cancel(); follows.Wait() })
+}
+
+// A move is known on other hosts soon.
+// Behaviour: group-moves.
+func TestMovesAreKnownOnOtherHosts(t *testing.T) {
+	t.Parallel()
+	here, there := hosts(t)
+	knows := func(to, first chat.ID) {
+		t.Helper()
+		tick, over := time.NewTicker(time.Millisecond), time.After(10*time.Second)
+		defer tick.Stop()
+		for there.Origin("telegram", to) != first {
+			select {
+			case <-tick.C:
+			case <-over:
+				t.Fatalf("%s was %s first, want %s", to, there.Origin("telegram", to), first)
+			}
+		}
+	}
+	here.move(t, "1", "a", "b") // before the other host follows
+	there.followed(t)
+	knows("b", "a")
+	here.move(t, "2", "b", "c")
+	knows("c", "a")
+	there.move(t, "3", "c", "d")
+	if got := there.Origin("telegram", "d"); got != "a" {
+		t.Errorf("d was %s first", got)
+	}
+	here.move(t, "4", "d", "e")
+	knows("e", "a")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/clawhost/clawhost/core/internal/store/dedupe"
 	"github.com/clawhost/clawhost/core/internal/store/engine"
@@ -13,10 +14,22 @@ import (
 // maxMoves bounds the moved chats of a channel: the latest are kept.
 const maxMoves = 1000
 
+// chatsMoved is the topic of chats that have moved.
+const chatsMoved engine.Topic = "chats moved"
+
+// readAgain is the wait after the moves could not be read.
+const readAgain = time.Second
+
 // moves are the chats that have moved, by their later ids. They are in memory because every event needs them.
 type moves struct {
-	mu     sync.RWMutex
-	origin map[movedChat]chat.ID
+	mu       sync.RWMutex
+	snapshot snapshot
+}
+
+// snapshot is what a look at the database has found.
+type snapshot struct {
+	origin map[movedChat]chat.ID // the first ids
+	last   int64                 // the number of the latest move; those of a channel are removed with later ones only
 }
 
 // movedChat is a chat of a channel.
@@ -25,21 +38,43 @@ type movedChat struct {
 	id      chat.ID
 }
 
-// set replaces all moves.
-func (m *moves) set(origin map[movedChat]chat.ID) {
+// set replaces all moves, unless they are older than those that are known: who has read them may be late.
+func (m *moves) set(read snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.origin = origin
+	if read.last >= m.snapshot.last {
+		m.snapshot = read
+	}
 }
 
 // Origin returns the first id of a chat that has moved; its own otherwise.
 func (s *Store) Origin(channel string, id chat.ID) chat.ID {
 	s.moves.mu.RLock()
 	defer s.moves.mu.RUnlock()
-	if origin, ok := s.moves.origin[movedChat{channel, id}]; ok {
+	if origin, ok := s.moves.snapshot.origin[movedChat{channel, id}]; ok {
 		return origin
 	}
 	return id
+}
+
+// FollowMoves lets [Store.Origin] know the moves that other hosts record, until ctx ends. Those of this process it knows already.
+func (s *Store) FollowMoves(ctx context.Context) {
+	changed, unwatch := s.db.Watch(chatsMoved)
+	defer unwatch()
+	for {
+		var again <-chan time.Time
+		if read, err := moved(s.db.View(ctx)); err == nil {
+			s.moves.set(read)
+		} else {
+			again = time.After(readAgain) // what else uses the database says that it fails
+		}
+		select {
+		case <-changed:
+		case <-again:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // current returns a chat's current address.
@@ -57,30 +92,32 @@ func (s *Store) Move(ctx context.Context, channel string, event chat.EventID, fr
 	if err := dedupe.CheckEvent(event, channel, string(to)); err != nil {
 		return false, fmt.Errorf("move: %w", err)
 	}
-	var origin map[movedChat]chat.ID // nil for a duplicate
+	var now *snapshot // nil for a duplicate
 	err = s.db.Run(ctx, engine.Step{
 		Run: func(t *engine.Tx) error {
-			origin = nil
+			now = nil
 			fresh, err := dedupe.RecordEvent(t, channel, event)
 			if err != nil || !fresh {
 				return err
 			}
+			t.Announce(chatsMoved)
 			if err := move(t, channel, from, to); err != nil {
 				return err
 			}
-			origin, err = moved(t)
+			read, err := moved(t)
+			now = &read
 			return err
 		},
 		Committed: func() {
-			if origin != nil {
-				s.moves.set(origin)
+			if now != nil {
+				s.moves.set(*now)
 			}
 		},
 	})
 	if err != nil {
 		return false, fmt.Errorf("move: %w", err)
 	}
-	return origin == nil, nil
+	return now == nil, nil
 }
 
 func move(t *engine.Tx, channel string, from, to chat.ID) error {
@@ -116,14 +153,16 @@ func move(t *engine.Tx, channel string, from, to chat.ID) error {
 	return err
 }
 
-// moved returns the first ids of all chats that have moved.
-func moved(q engine.Querier) (map[movedChat]chat.ID, error) {
-	origin := map[movedChat]chat.ID{}
-	err := q.Each(`SELECT channel, chat, origin FROM moved_chats`, nil, func(rows engine.Rows) error {
+// moved returns the chats that have moved.
+func moved(q engine.Querier) (snapshot, error) {
+	read := snapshot{origin: map[movedChat]chat.ID{}}
+	err := q.Each(`SELECT id, channel, chat, origin FROM moved_chats`, nil, func(rows engine.Rows) error {
+		var id int64
 		var to movedChat
 		var first chat.ID
-		defer func() { origin[to] = first }()
-		return rows.Scan(&to.channel, &to.id, &first)
+		err := rows.Scan(&id, &to.channel, &to.id, &first)
+		read.origin[to], read.last = first, max(read.last, id)
+		return err
 	})
-	return origin, err
+	return read, err
 }

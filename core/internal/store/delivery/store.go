@@ -22,11 +22,11 @@ type Store struct {
 
 // New returns the part of the store in a database, whose id is the prefix of idempotency keys. Package store calls it.
 func New(ctx context.Context, db engine.Engine, self hosts.Self, id string) (*Store, error) {
-	origin, err := moved(db.View(ctx))
+	read, err := moved(db.View(ctx))
 	if err != nil {
 		return nil, fmt.Errorf("read which chats have moved: %w", err)
 	}
 	s := &Store{db: db, self: self, id: id}
-	s.moves.set(origin)
+	s.moves.set(read)
 	return s, nil
 }
