@@ -173,7 +173,7 @@ func New(ctx context.Context, options Options) (_ *Host, err error) {
 	h.tracer = trace.New(trace.Options{
 		Endpoint: h.config.Telemetry.Traces, Share: h.config.Telemetry.Sample, Version: h.options.Version, Metrics: h.metrics,
 	}, h.log.Named("trace"))
-	if h.store, h.fleet, err = fleet.Open(ctx, h.config, h.options.Version, h.metrics, h.log.Named("fleet")); err != nil {
+	if h.store, h.fleet, err = fleet.Open(ctx, h.current, h.options.Version, h.metrics, h.log.Named("fleet")); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -303,7 +303,7 @@ func (h *Host) wire() {
 	h.api = hostapi.New(hostapi.Options{
 		Inbox: h.inbox, Gateway: programs, Store: h.store, Plugins: h.plugins, Files: h.media.files, Closing: h.closing, Tracer: h.tracer,
 	}, h.log.Named("hostapi"))
-	h.followers = hook.NewFollowers(h.store, h.plugins, h.log.Named("hook"))
+	h.followers = hook.NewFollowers(h.store, h.plugins, h.fleet, h.log.Named("hook"))
 	views := view.New(view.Options{
 		Store: h.store, Plugins: h.plugins, Chats: h.chats, Conversations: h.conversations,
 		Files: h.media.outgoing, Speaker: h.media.speaker, Programs: programs, Metrics: h.metrics,
@@ -375,18 +375,16 @@ func (h *Host) Run(ctx context.Context) (err error) {
 		func(ctx context.Context) { h.owners.Crowding(ctx, h.media.crowded) },
 		func(ctx context.Context) { h.owners.Problems(ctx, h.health) },
 		notice.NewHeld(h.store, h.dispatcher, h.conversations, h.log).Run,
-		func(ctx context.Context) { wakeup.Run(ctx, h.store, h.plugins, h.log.Named("wakeup")) },
+		func(ctx context.Context) { wakeup.Run(ctx, h.store, h.plugins, h.fleet, h.log.Named("wakeup")) },
 	} {
 		defer h.end("background jobs", start(work, job))
 	}
 	h.settle(ctx)
-	deliveries := start(work, h.outbox.Run)
-	defer h.end("deliveries", deliveries)
+	defer h.end("deliveries", start(work, h.outbox.Run))
 	defer h.end("typing signals", h.chats.Wait)
-	turns := start(work, func(ctx context.Context) { h.dispatcher.Run(ctx, h.handler) })
-	defer h.end("turns", turns)
+	defer h.end("turns", start(work, func(ctx context.Context) { h.dispatcher.Run(ctx, h.handler) }))
 	defer h.end("the heartbeats", start(work, func(ctx context.Context) {
-		heartbeat.Run(ctx, h.current, h.store, h.intake, h.log.Named("heartbeat"))
+		h.fleet.Only(ctx, "heartbeats", func(ctx context.Context) { heartbeat.Run(ctx, h.current, h.store, h.intake, h.log.Named("heartbeat")) })
 	}))
 	defer close(h.closing)
 	h.log.Info("ready", "version", h.options.Version, "took", time.Since(h.started).Round(time.Millisecond))

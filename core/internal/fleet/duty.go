@@ -11,7 +11,7 @@ type Duty struct {
 	fleet *Fleet
 	name  string
 	ctx   context.Context
-	end   func()
+	end   context.CancelFunc
 	once  sync.Once
 }
 
@@ -35,7 +35,8 @@ func (d *Duty) Yield() {
 // Take takes a duty, unless another host has it, whose name it returns then, or this one is drained.
 func (f *Fleet) Take(ctx context.Context, name string) (d *Duty, host string, err error) {
 	if f.Alone() {
-		return &Duty{name: name, ctx: ctx, end: func() {}}, "", nil
+		doing, cancel := context.WithCancel(ctx)
+		return &Duty{name: name, ctx: doing, end: cancel}, "", nil
 	}
 	f.mu.Lock()
 	working := f.working
@@ -49,7 +50,8 @@ func (f *Fleet) Take(ctx context.Context, name string) (d *Duty, host string, er
 	}
 	doing, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(working, cancel)
-	return &Duty{fleet: f, name: name, ctx: doing, end: func() { stop(); cancel() }}, host, nil
+	context.AfterFunc(doing, func() { stop() })
+	return &Duty{fleet: f, name: name, ctx: doing, end: cancel}, host, nil
 }
 
 // Hold takes a duty as soon as no other host has it. The error is ctx's.
@@ -78,6 +80,18 @@ func (f *Fleet) Hold(ctx context.Context, name string) (*Duty, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
+	}
+}
+
+// Only runs a job whenever this host has a duty, until ctx ends. The job returns when its context has ended.
+func (f *Fleet) Only(ctx context.Context, duty string, run func(context.Context)) {
+	for ctx.Err() == nil {
+		d, err := f.Hold(ctx, duty)
+		if err != nil {
+			return
+		}
+		run(d.Context())
+		d.Yield()
 	}
 }
 

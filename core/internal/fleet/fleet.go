@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/store/engine"
@@ -48,6 +50,8 @@ type Store interface {
 type Options struct {
 	Store Store
 	Name  string // of this host; empty: it is alone
+	// Config says which agents the host runs, when it has changed; nil: it does not.
+	Config *config.Current
 	Registration
 }
 
@@ -66,11 +70,12 @@ type Fleet struct {
 	since   time.Time       // since when it has one
 	working context.Context // ends when the host is drained
 	drain   context.CancelFunc
+	agents  []string // that the host runs while it is not drained
 }
 
 // New returns a fleet. Join, and then Run, begin its work.
 func New(options Options, log hclog.Logger) *Fleet {
-	f := &Fleet{options: options, log: log}
+	f := &Fleet{options: options, log: log, agents: options.Agents}
 	f.lost, f.end = context.WithCancel(context.Background())
 	f.working, f.drain = context.WithCancel(f.lost)
 	return f
@@ -78,6 +83,14 @@ func New(options Options, log hclog.Logger) *Fleet {
 
 // Alone reports whether the host shares its database with no other.
 func (f *Fleet) Alone() bool { return f == nil || f.options.Name == "" }
+
+// Name is the name of this host; empty: it is alone.
+func (f *Fleet) Name() string {
+	if f == nil {
+		return ""
+	}
+	return f.options.Name
+}
 
 // Context ends when the host has lost its lease: it must end all that it does, at once and without a trace, because others do it now.
 func (f *Fleet) Context() context.Context {
@@ -155,12 +168,32 @@ func (f *Fleet) Leave(ctx context.Context) error {
 	return f.options.Store.Leave(ctx)
 }
 
-// Serve says which agents the host runs from now on.
-func (f *Fleet) Serve(ctx context.Context, agents []string) error {
-	if f.Alone() {
-		return nil
-	}
+// serve says which agents the host runs from now on.
+func (f *Fleet) serve(ctx context.Context, agents []string) error {
+	f.mu.Lock()
+	f.agents = agents
+	f.mu.Unlock()
 	return f.options.Store.Serve(ctx, agents)
+}
+
+// follow says which agents the host runs whenever its config has changed, until ctx ends.
+func (f *Fleet) follow(ctx context.Context) {
+	said := f.options.Agents
+	for f.options.Config != nil && ctx.Err() == nil {
+		changed := f.options.Config.Changed()
+		if agents := f.options.Config.Get().Runs(); !slices.Equal(agents, said) {
+			if err := f.serve(ctx, agents); err != nil {
+				f.log.Warn("cannot say for now which agents this host runs", "error", err)
+				Pause(ctx)
+				continue
+			}
+			said = agents
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
 }
 
 // Run keeps the host in the fleet until ctx ends or the lease is lost.
@@ -173,6 +206,7 @@ func (f *Fleet) Run(ctx context.Context) {
 	defer cancel()
 	var loops sync.WaitGroup
 	defer loops.Wait()
+	loops.Go(func() { f.follow(ctx) })
 	loops.Go(func() { f.followDrains(ctx) })
 	loops.Go(func() { f.watch(ctx); cancel() })
 	failing := false
@@ -306,13 +340,14 @@ func (f *Fleet) drained(ctx context.Context) (drained bool, err error) {
 	case !drained && before:
 		f.working, f.drain = context.WithCancel(f.lost)
 	}
+	agents := f.agents
 	f.mu.Unlock()
 	switch {
 	case drained && !before:
 		f.log.Info("this host is drained: it takes no more turns and gives its channels to others")
 	case !drained && before:
 		f.log.Info("this host is not drained any more")
-		return false, f.options.Store.Serve(ctx, f.options.Agents)
+		return false, f.options.Store.Serve(ctx, agents)
 	}
 	for more := drained; more; {
 		if more, err = f.options.Store.HandOver(ctx); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
 	"github.com/clawhost/clawhost/core/internal/store"
 	"github.com/clawhost/clawhost/core/internal/store/engine"
@@ -367,7 +368,7 @@ func TestAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &database{duties: map[string]string{}, away: nil}
 		f := New(Options{Store: s}, hclog.NewNullLogger())
-		if err := errors.Join(f.Join(t.Context()), f.Serve(t.Context(), nil), f.Leave(t.Context())); err != nil {
+		if err := errors.Join(f.Join(t.Context()), f.Leave(t.Context())); err != nil {
 			t.Error(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -382,5 +383,32 @@ func TestAlone(t *testing.T) {
 			t.Error("a host that is alone has lost its lease")
 		}
 		duty.Yield()
+	})
+}
+
+// A host says which agents it runs when its config has changed.
+func TestAnotherConfig(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := &database{duties: map[string]string{}}
+		c := config.NewCurrent(&config.Config{Agent: config.Agent{Label: "main"}}, false, false)
+		f := New(Options{Store: d, Name: "a", Config: c, Registration: hosts.Registration{Agents: []string{"main"}, Lease: lease}}, hclog.NewNullLogger())
+		if err := f.Join(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var done sync.WaitGroup
+		done.Go(func() { f.Run(ctx) })
+		synctest.Wait()
+		if served := d.state().served; len(served) != 0 {
+			t.Errorf("it serves %q without a change", served)
+		}
+		c.Replace(&config.Config{Host: config.Host{Name: "a"}, Agent: config.Agent{Label: "main", RunsOn: []string{"b"}}, Agents: []*config.Agent{{Label: "coder", RunsOn: []string{"a"}}}})
+		synctest.Wait()
+		if served := d.state().served; len(served) != 1 || !slices.Equal(served[0], []string{"coder"}) {
+			t.Errorf("it serves %q", served)
+		}
+		cancel()
+		done.Wait()
 	})
 }

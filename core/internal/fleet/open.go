@@ -20,9 +20,10 @@ const (
 	sayEvery  = time.Minute
 )
 
-// Open opens the database that a config names, as the host that it names, and joins the fleet of that. While the server cannot be reached, it
+// Open opens the database that the config names, as the host that it names, and joins the fleet of that. While the server cannot be reached, it
 // waits. It fails at once for a server that refuses the host, and as [store.Open] and [Fleet.Join] do.
-func Open(ctx context.Context, c *config.Config, version string, m *metrics.Metrics, log hclog.Logger) (*store.Store, *Fleet, error) {
+func Open(ctx context.Context, current *config.Current, version string, m *metrics.Metrics, log hclog.Logger) (*store.Store, *Fleet, error) {
+	c := current.Get()
 	if c.Database.Driver != config.Postgres {
 		s, err := store.Open(ctx, filepath.Join(c.StateDir, store.File), store.Options{Metrics: m})
 		return s, New(Options{Store: s}, log), err
@@ -41,7 +42,7 @@ func Open(ctx context.Context, c *config.Config, version string, m *metrics.Metr
 	if err != nil {
 		return nil, nil, err
 	}
-	f := New(Options{Store: s, Name: c.Host.Name, Registration: Registration{
+	f := New(Options{Store: s, Name: c.Host.Name, Config: current, Registration: Registration{
 		Version: version, Labels: c.Host.Labels, Agents: c.Runs(), Lease: c.Database.Lease,
 	}}, log)
 	if err := f.Join(ctx); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/store/delivery"
 	"github.com/clawhost/clawhost/core/internal/store/engine"
+	"github.com/clawhost/clawhost/core/internal/store/hosts"
 )
 
 // late is an engine that is slow to return what was read.
@@ -38,7 +39,7 @@ func TestMovesAreKnownAtOnce(t *testing.T) {
 	defer s.Close()
 	db := late{s.db, make(chan struct{}, 1), make(chan struct{}, 1)}
 	db.resume <- struct{}{}
-	moves, err := delivery.New(t.Context(), db, "")
+	moves, err := delivery.New(t.Context(), db, hosts.Self{}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

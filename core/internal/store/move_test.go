@@ -163,7 +163,7 @@ func (b *bundle) followed(t *testing.T) {
 // Behaviour: group-moves.
 func TestMovesAreKnownOnOtherHosts(t *testing.T) {
 	t.Parallel()
-	here, there := hosts(t)
+	here, there := twoHosts(t)
 	knows := func(to, first chat.ID) {
 		t.Helper()
 		tick, over := time.NewTicker(time.Millisecond), time.After(10*time.Second)

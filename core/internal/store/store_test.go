@@ -59,8 +59,8 @@ func setup(t *testing.T) *bundle {
 	return b
 }
 
-// hosts are two hosts with one store, in PostgreSQL.
-func hosts(t *testing.T) (here, there *bundle) {
+// twoHosts are two hosts with one store, in PostgreSQL.
+func twoHosts(t *testing.T) (here, there *bundle) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "state", "clawhost.db")
 	store.PrepareServer(t, path)

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/fleet"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
 	"github.com/clawhost/clawhost/core/internal/network/remote"
 	"github.com/clawhost/clawhost/sdk/chat"
@@ -39,13 +40,14 @@ type Transcripts interface {
 type Followers struct {
 	transcripts Transcripts
 	plugins     *plugins.Registry
+	fleet       *fleet.Fleet
 	log         hclog.Logger
 }
 
 // NewFollowers returns the followers: the plugins that follow transcripts. They must be the only receiver of
 // TranscriptAppended.
-func NewFollowers(transcripts Transcripts, plugins *plugins.Registry, log hclog.Logger) *Followers {
-	return &Followers{transcripts: transcripts, plugins: plugins, log: log}
+func NewFollowers(transcripts Transcripts, plugins *plugins.Registry, f *fleet.Fleet, log hclog.Logger) *Followers {
+	return &Followers{transcripts: transcripts, plugins: plugins, fleet: f, log: log}
 }
 
 // Run sends entries until ctx ends; it returns when no call is in progress.
@@ -78,16 +80,37 @@ func (f *Followers) Run(ctx context.Context) {
 	}
 }
 
-// follower is a plugin that has followed at least once since the host's start.
+// follower is a plugin that follows, in one process.
 type follower struct {
-	name  string
-	known bool  // after was loaded from the store
-	after int64 // the last accepted entry
+	*plugins.Plugin
+	cursor string // the name of its position
+	known  bool   // after was loaded from the store
+	after  int64  // the last accepted entry
 }
 
-// follow sends entries to one plugin, whenever it runs.
+// follow sends entries to one plugin, whenever it runs here. What a plugin has learned is of use where it answers: one with tools, hooks or
+// commands gets all entries on each host. One that only follows gets each entry once, on one of them.
 func (f *Followers) follow(ctx context.Context, name string, wake <-chan struct{}) {
-	to := &follower{name: name}
+	for ctx.Err() == nil {
+		plugin, running, stop, err := f.plugins.AwaitOwn(ctx, name)
+		if err != nil {
+			return
+		}
+		answers := plugin.Can(remote.Tools) || plugin.Can(remote.BeforeAgentStart) || plugin.Can(remote.Commands)
+		switch host := f.fleet.Name(); {
+		case !plugin.Can(remote.TranscriptAppended):
+			<-running.Done()
+		case answers && host != "":
+			f.send(running, &follower{Plugin: plugin, cursor: name + "@" + host}, wake)
+		default:
+			f.fleet.Only(running, "follow "+name, func(ctx context.Context) { f.send(ctx, &follower{Plugin: plugin, cursor: name}, wake) })
+		}
+		stop()
+	}
+}
+
+// send sends entries to a plugin until ctx ends.
+func (f *Followers) send(ctx context.Context, to *follower, wake <-chan struct{}) {
 	wait := firstWait
 	for ctx.Err() == nil {
 		changed := f.plugins.Changed()
@@ -95,7 +118,7 @@ func (f *Followers) follow(ctx context.Context, name string, wake <-chan struct{
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
-			f.log.Warn("a plugin did not accept transcript entries; they will be sent again", "plugin", name, "error", err,
+			f.log.Warn("a plugin did not accept transcript entries; they will be sent again", "plugin", to.Name, "error", err,
 				"again_in", wait.String())
 			wait = pause(ctx, wait, changed)
 		case more:
@@ -125,14 +148,10 @@ func pause(ctx context.Context, wait time.Duration, changed <-chan struct{}) tim
 	}
 }
 
-// page sends the next entries to a plugin, if there are any and the plugin runs. More reports whether there may be more.
+// page sends the next entries to a plugin, if there are any. More reports whether there may be more.
 func (f *Followers) page(ctx context.Context, to *follower) (more bool, err error) {
-	plugin, running := f.plugins.Get(to.name)
-	if !running || !plugin.Can(remote.TranscriptAppended) {
-		return false, nil
-	}
 	if !to.known {
-		if to.after, err = f.transcripts.Follower(ctx, to.name); err != nil {
+		if to.after, err = f.transcripts.Follower(ctx, to.cursor); err != nil {
 			return false, fmt.Errorf("read its position: %w", err)
 		}
 		to.known = true
@@ -144,9 +163,9 @@ func (f *Followers) page(ctx context.Context, to *follower) (more bool, err erro
 	if len(entries) == 0 {
 		return false, nil
 	}
-	taken, refused := send(ctx, plugin, entries)
+	taken, refused := sendAll(ctx, to.Plugin, entries)
 	if taken > to.after {
-		if err := f.transcripts.Followed(ctx, to.name, taken); err != nil {
+		if err := f.transcripts.Followed(ctx, to.cursor, taken); err != nil {
 			return false, fmt.Errorf("store its position: %w", err)
 		}
 		to.after = taken
@@ -154,9 +173,9 @@ func (f *Followers) page(ctx context.Context, to *follower) (more bool, err erro
 	return refused == nil, refused
 }
 
-// send sends entries to a plugin. It returns the id up to which all were accepted, zero if none, and the error that stopped
+// sendAll sends entries to a plugin. It returns the id up to which all were accepted, zero if none, and the error that stopped
 // it. The plugin may have accepted some with greater ids: these are sent again.
-func send(ctx context.Context, plugin *plugins.Plugin, entries []domain.Followed) (taken int64, err error) {
+func sendAll(ctx context.Context, plugin *plugins.Plugin, entries []domain.Followed) (taken int64, err error) {
 	for _, b := range batches(entries) {
 		if err := plugin.TranscriptAppended(ctx, b.session, b.entries); err != nil {
 			// Batches are ordered by their first entries: everything before this one's was accepted.

@@ -88,7 +88,7 @@ func (a *archive) run(t *testing.T, name string, f sdk.TranscriptFunc) *pluginte
 // follow runs followers in the bubble; stop ends them and waits.
 func (a *archive) follow(t *testing.T) (stop func()) {
 	t.Helper()
-	f := hook.NewFollowers(a, a.plugins, hclog.NewNullLogger())
+	f := hook.NewFollowers(a, a.plugins, nil, hclog.NewNullLogger())
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); f.Run(ctx) }()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/clawhost/clawhost/core/internal/base/crashpoint"
 	"github.com/clawhost/clawhost/core/internal/base/domain"
+	"github.com/clawhost/clawhost/core/internal/fleet"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
 	"github.com/clawhost/clawhost/core/internal/network/remote"
 	"github.com/clawhost/clawhost/core/internal/store"
@@ -21,9 +22,9 @@ const (
 	lastWait  = 5 * time.Minute
 )
 
-// Run calls plugins for their wake-ups until ctx ends: each at least once, those of one plugin one after the other. It returns when
-// no call is in progress.
-func Run(ctx context.Context, s *store.Store, p *plugins.Registry, log hclog.Logger) {
+// Run calls plugins for their wake-ups until ctx ends: each at least once, those of one plugin one after the other, and on one host of a
+// fleet. It returns when no call is in progress.
+func Run(ctx context.Context, s *store.Store, p *plugins.Registry, f *fleet.Fleet, log hclog.Logger) {
 	var serving sync.WaitGroup
 	defer serving.Wait()
 	served := map[string]bool{} // by name, of all plugins so far
@@ -32,7 +33,7 @@ func Run(ctx context.Context, s *store.Store, p *plugins.Registry, log hclog.Log
 		for _, plugin := range p.With(remote.WakeUp) {
 			if !served[plugin.Name] {
 				served[plugin.Name] = true
-				serving.Go(func() { serve(ctx, plugin.Name, s, p, log) })
+				serving.Go(func() { serve(ctx, plugin.Name, s, p, f, log) })
 			}
 		}
 		select {
@@ -43,23 +44,31 @@ func Run(ctx context.Context, s *store.Store, p *plugins.Registry, log hclog.Log
 	}
 }
 
-// serve calls one plugin, whenever it runs.
-func serve(ctx context.Context, name string, s *store.Store, p *plugins.Registry, log hclog.Logger) {
+// serve calls one plugin, whenever it runs here, and has no other host do so meanwhile.
+func serve(ctx context.Context, name string, s *store.Store, p *plugins.Registry, f *fleet.Fleet, log hclog.Logger) {
 	for ctx.Err() == nil {
-		changed := p.Changed()
-		if plugin, running := p.Get(name); !running || !plugin.Can(remote.WakeUp) {
-			select {
-			case <-changed:
-			case <-ctx.Done():
-			}
-			continue
+		plugin, running, stop, err := p.AwaitOwn(ctx, name)
+		if err != nil {
+			return
 		}
-		w, err := s.DueWakeUp(ctx, name)
-		if plugin, running := p.Get(name); err == nil && running && plugin.Can(remote.WakeUp) {
+		if plugin.Can(remote.WakeUp) {
+			f.Only(running, "wake "+name, func(ctx context.Context) { serveOwn(ctx, plugin, s, log) })
+		} else {
+			<-running.Done()
+		}
+		stop()
+	}
+}
+
+// serveOwn calls a plugin until ctx ends.
+func serveOwn(ctx context.Context, plugin *plugins.Plugin, s *store.Store, log hclog.Logger) {
+	for ctx.Err() == nil {
+		w, err := s.DueWakeUp(ctx, plugin.Name)
+		if err == nil {
 			err = wake(ctx, plugin, w, s, log)
 		}
 		if err != nil && ctx.Err() == nil {
-			log.Error("cannot wake a plugin for now", "plugin", name, "error", err)
+			log.Error("cannot wake a plugin for now", "plugin", plugin.Name, "error", err)
 			pause(ctx, firstWait)
 		}
 	}

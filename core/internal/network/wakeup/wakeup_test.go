@@ -69,7 +69,7 @@ func run(t *testing.T, s *store.Store, r *plugins.Registry) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	running.Go(func() { wakeup.Run(ctx, s, r, hclog.NewNullLogger()) })
+	running.Go(func() { wakeup.Run(ctx, s, r, nil, hclog.NewNullLogger()) })
 	t.Cleanup(running.Wait)
 	t.Cleanup(cancel)
 }
