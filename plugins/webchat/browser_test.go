@@ -175,9 +175,14 @@ func (p puppet) answer(ctx context.Context, to chat.Address, m chat.Message) {
 		p.say(ctx, chat.Outgoing{To: to, Text: answer})
 	case "slow":
 		p.check(p.Draft(ctx, to, 2, "Counting to a million: 1, 2, 3"))
-		for e := range p.heard {
-			if _, stop := e.Body.(chat.StopRequest); stop {
-				p.say(ctx, chat.Outgoing{To: to, Text: "Stopped."})
+		for {
+			select {
+			case e := <-p.heard:
+				if _, stop := e.Body.(chat.StopRequest); stop {
+					p.say(ctx, chat.Outgoing{To: to, Text: "Stopped."})
+					return
+				}
+			case <-ctx.Done(): // the browser has given up
 				return
 			}
 		}
