@@ -23,6 +23,7 @@ const fleetLease = 4 * time.Second
 type hosts struct {
 	*testing.T
 	network *telegramtest.Server
+	server  *postgrestest.Server
 	dsn     string
 	agent   string // lines of the block agent
 	all     map[string]*fleetHost
@@ -32,15 +33,16 @@ type hosts struct {
 type fleetHost struct {
 	hosts *hosts
 	name  string
+	link  *postgrestest.Proxy // its network to the database
 	dir   string
 	log   *os.File
 	cmd   *exec.Cmd
 	gone  chan struct{} // closed when the process has ended
 }
 
-func newHosts(t *testing.T, agent string, names ...string) *hosts {
+func newHosts(t *testing.T, server *postgrestest.Server, agent string, names ...string) *hosts {
 	t.Helper()
-	h := &hosts{T: t, network: telegramtest.New(t), dsn: postgrestest.Shared(t).Database(t), agent: agent, all: map[string]*fleetHost{}}
+	h := &hosts{T: t, network: telegramtest.New(t), server: server, dsn: server.Database(t), agent: agent, all: map[string]*fleetHost{}}
 	for _, name := range names {
 		h.all[name] = h.host(name)
 	}
@@ -55,7 +57,7 @@ func (h *hosts) host(name string) *fleetHost {
 	if err != nil {
 		h.Fatal(err)
 	}
-	f := &fleetHost{hosts: h, name: name, dir: dir}
+	f := &fleetHost{hosts: h, name: name, link: postgrestest.NewProxy(h.T, h.server), dir: dir}
 	bin := crashBinaries(h.T)
 	config := fmt.Sprintf(`
 state_dir  = %q
@@ -76,13 +78,18 @@ claude {
   env     = { CLAUDE_STUB_DELAY_MS = "30" }
 }
 access { dm = "open" }
+inbound { debounce = "0" }
+queue {
+  mode    = "queue"
+  receipt = false
+}
 plugin "telegram" {
   config {
     token        = %q
     api_endpoint = %q
   }
 }
-`, filepath.Join(dir, "state"), bin, h.dsn, fleetLease, name, filepath.Join(dir, "work"), h.agent, filepath.Join(bin, "claude-stub"), h.network.Token(), h.network.URL())
+`, filepath.Join(dir, "state"), bin, f.link.DSN(h.dsn), fleetLease, name, filepath.Join(dir, "work"), h.agent, filepath.Join(bin, "claude-stub"), h.network.Token(), h.network.URL())
 	if err := os.WriteFile(filepath.Join(dir, "config.hcl"), []byte(config), 0o600); err != nil {
 		h.Fatal(err)
 	}
@@ -210,7 +217,7 @@ func (h *hosts) gets(user *telegramtest.User, text string) {
 // Two hosts have one bot: the one that has its channel dies, and the other one goes on.
 func TestTheHostWithTheChannelDies(t *testing.T) {
 	t.Parallel()
-	h := newHosts(t, "", "a", "b")
+	h := newHosts(t, postgrestest.Shared(t), "", "a", "b")
 	for _, f := range h.all {
 		f.start()
 	}
@@ -229,7 +236,7 @@ func TestTheHostWithTheChannelDies(t *testing.T) {
 // The turn is on one host and the channel on another: people see no difference.
 func TestATurnOnAnotherHostThanItsChannel(t *testing.T) {
 	t.Parallel()
-	h := newHosts(t, `runs_on = ["b"]`, "a", "b")
+	h := newHosts(t, postgrestest.Shared(t), `runs_on = ["b"]`, "a", "b")
 	h.all["a"].start()
 	if owner, _ := h.owner(); owner.name != "a" {
 		t.Fatalf("%s runs the channel", owner.name)

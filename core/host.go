@@ -324,7 +324,7 @@ func (h *Host) wire() {
 	}, h.log.Named("outbox"))
 	report := admin.Host{
 		Version: h.options.Version, Started: h.started, Demo: h.options.Demo != "",
-		Config: h.current, Dispatcher: h.dispatcher, Claude: h.claude, Plugins: h.plugins, Approvals: h.questions, Health: h.health, Views: views,
+		Config: h.current, Dispatcher: h.dispatcher, Fleet: h.fleet, Claude: h.claude, Plugins: h.plugins, Approvals: h.questions, Health: h.health, Views: views,
 	}
 	h.banner = banner.New(h.options.Out, report)
 	h.admin = admin.New(admin.Options{

@@ -19,6 +19,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/loglevel"
 	"github.com/clawhost/clawhost/core/internal/base/process"
 	"github.com/clawhost/clawhost/core/internal/base/recentlog"
+	"github.com/clawhost/clawhost/core/internal/fleet"
 	"github.com/clawhost/clawhost/core/internal/operate/claims"
 )
 
@@ -88,6 +89,9 @@ func (a *app) host(ctx context.Context, args []string) error {
 	})
 	switch {
 	case errors.Is(err, core.ErrRestart):
+		return restart()
+	case ctx.Err() == nil && c.Database.Driver == config.Postgres && fleet.Passes(err):
+		log.Error("starting again", "error", err)
 		return restart()
 	case ctx.Err() != nil && errors.Is(err, context.Canceled): // stopped while it started: no failure
 		return nil

@@ -111,11 +111,11 @@ func TestScripts(t *testing.T) {
 func TestScriptsWithPostgreSQL(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Shared(t)
-	runScripts(t, "testdata/postgres", map[string]string{"DATABASE_URL": server.TCP(server.Database(t))})
+	runScripts(t, "testdata/postgres", server)
 }
 
-// runScripts runs the scripts in a folder, with variables of the environment.
-func runScripts(t *testing.T, dir string, variables map[string]string) {
+// runScripts runs the scripts in a folder, each with a new database of a server in DATABASE_URL, if there is one.
+func runScripts(t *testing.T, dir string, server *postgrestest.Server) {
 	t.Helper()
 	if _, err := plugins(); err != nil {
 		t.Fatal(err)
@@ -154,8 +154,8 @@ func runScripts(t *testing.T, dir string, variables map[string]string) {
 			env.Setenv("GORACE", strings.TrimSpace(os.Getenv("GORACE")+" atexit_sleep_ms=10"))
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			env.Vars = append(env.Vars, caches...)
-			for name, value := range variables {
-				env.Setenv(name, value)
+			if server != nil {
+				env.Setenv("DATABASE_URL", server.TCP(server.Database(t)))
 			}
 			for _, label := range labels {
 				free, err := net.Listen("tcp", "127.0.0.1:0")

@@ -11,6 +11,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/base/config"
 	"github.com/clawhost/clawhost/core/internal/base/metrics"
 	"github.com/clawhost/clawhost/core/internal/store"
+	"github.com/clawhost/clawhost/core/internal/store/engine"
 	"github.com/clawhost/clawhost/core/internal/store/postgres"
 )
 
@@ -19,6 +20,9 @@ const (
 	openEvery = time.Second
 	sayEvery  = time.Minute
 )
+
+// Passes reports whether a host that ends with an error is to start again: its database is away, or it has lost its lease.
+func Passes(err error) bool { return errors.Is(err, engine.ErrLapsed) || postgres.Away(err) }
 
 // Open opens the database that the config names, as the host that it names, and joins the fleet of that. While the server cannot be reached, it
 // waits. It fails at once for a server that refuses the host, and as [store.Open] and [Fleet.Join] do.

@@ -11,6 +11,7 @@ type Member struct {
 	StartedAt  time.Time
 	LeaseUntil time.Time
 	GoneAt     time.Time // when others took over what it had; zero: it has it
+	Silent     bool      // its lease has ended, and nobody has taken over yet
 	Draining   bool      // it takes no more turns and duties
 	Runs       int64     // that it has in hand
 }

@@ -45,9 +45,10 @@ func (i *instance) own(ctx context.Context) (context.Context, error) {
 	return i.duty.Context(), nil
 }
 
-// yield gives the channel up, if it is this host's.
+// yield gives the channel up, if it is this host's, with the addresses at which it listens.
 func (i *instance) yield() {
 	if i.duty != nil {
+		i.sockets.close()
 		i.duty.Yield()
 		i.duty = nil
 	}
@@ -107,10 +108,12 @@ func (i *instance) use(ctx context.Context, host string) {
 		if err == nil {
 			i.entry.Update(func(s *plugins.Status) { s.Version, s.Kinds = live.Version, plugins.Kinds(live.Description) })
 			i.entry.Publish(live)
+			i.settle()
 			<-ctx.Done()
 			i.entry.Publish(nil)
 			return
 		}
+		i.settle()
 		if ctx.Err() == nil {
 			i.log.Debug("the channel of another host does not answer; it is asked again", "host", host, "error", err)
 		}

@@ -60,17 +60,17 @@ func (i *instance) run(ctx context.Context, host Host) {
 	defer i.yield()
 	var deaths []time.Time
 	wait := i.options.Backoff
-	for {
+	for ctx.Err() == nil {
 		started := time.Now()
 		err := i.runProcess(ctx)
-		i.settle()
-		if ctx.Err() != nil {
-			return
-		}
 		if elsewhere, ok := errors.AsType[*elsewhere](err); ok {
 			i.await(ctx, elsewhere)
 			deaths, wait = nil, i.options.Backoff
 			continue
+		}
+		i.settle()
+		if ctx.Err() != nil {
+			return
 		}
 		if err == nil { // a new start was requested, or the channel is given to another host
 			deaths, wait = nil, i.options.Backoff

@@ -20,6 +20,7 @@ import (
 	"github.com/clawhost/clawhost/core/internal/claude"
 	"github.com/clawhost/clawhost/core/internal/claude/cli"
 	"github.com/clawhost/clawhost/core/internal/dispatch"
+	"github.com/clawhost/clawhost/core/internal/fleet"
 	"github.com/clawhost/clawhost/core/internal/network/plugins"
 )
 
@@ -40,6 +41,7 @@ type Host struct {
 	Demo       bool
 	Config     config.Getter
 	Dispatcher *dispatch.Dispatcher
+	Fleet      *fleet.Fleet
 	Claude     Claudes
 	Plugins    *plugins.Registry
 	Approvals  *permission.Approvals

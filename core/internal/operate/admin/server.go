@@ -193,6 +193,7 @@ func (s *Server) reads(mux *http.ServeMux) {
 	mux.HandleFunc("GET /v1/status", answer(s.status))
 	mux.HandleFunc("GET /v1/queue", answer(s.queue))
 	mux.HandleFunc("GET /v1/sessions", answer(s.sessions))
+	mux.HandleFunc("GET /v1/hosts", answer(func(r *http.Request) (any, error) { return list(s.members(r.Context())) }))
 	mux.HandleFunc("GET /v1/usage", answer(s.usage))
 	mux.HandleFunc("GET /v1/latency", answer(s.latency))
 }
@@ -227,6 +228,7 @@ func (s *Server) acts(mux *http.ServeMux, by string) {
 		}
 		return p, notPending(err, channel, code)
 	}))
+	mux.HandleFunc("POST /v1/hosts/drain", answer(s.drain))
 	s.questions(mux, by)
 }
 

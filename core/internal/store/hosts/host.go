@@ -202,6 +202,10 @@ func (s *Store) Hosts(ctx context.Context) ([]domain.Member, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the hosts: %w", err)
 	}
+	now := s.db.Now()
+	for i := range list {
+		list[i].Silent = list[i].GoneAt.IsZero() && now.After(list[i].LeaseUntil)
+	}
 	return list, nil
 }
 

@@ -2,17 +2,20 @@ package postgres
 
 import (
 	"errors"
+	"io"
+	"net"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Away reports whether Open has failed because the server cannot be reached, or takes no connection, for now.
+// Away reports whether something has failed because the server cannot be reached, or takes no connection, for now.
 func Away(err error) bool {
 	if said, ok := errors.AsType[*pgconn.PgError](err); ok {
 		// It starts, stops or has too many connections. What else it says, such as of a password, does not pass by itself.
 		return strings.HasPrefix(said.Code, "57P") || strings.HasPrefix(said.Code, "08") || said.Code == "53300"
 	}
 	_, unreachable := errors.AsType[*pgconn.ConnectError](err)
-	return unreachable
+	_, broken := errors.AsType[net.Error](err)
+	return unreachable || broken || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
