@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -100,12 +102,21 @@ func parse(dsn string, patience time.Duration) (*pgxpool.Config, error) {
 	if err != nil {
 		return nil, errors.New("the DSN of the database cannot be read, or a file that it names: it is a URL such as postgres://user@server/name, or words such as host=server dbname=name")
 	}
+	if far(config.ConnConfig.Host) && !strings.Contains(dsn, "sslmode") && os.Getenv("PGSSLMODE") == "" {
+		return nil, errors.New("the DSN of the database names another machine and no sslmode, so that what is said could be read on the way: add sslmode=verify-full, or say another one")
+	}
 	// A statement is described once and not kept by its name, which a pooler that changes servers between transactions forgets.
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	config.ConnConfig.ConnectTimeout = patience
 	// It tells the connections of hosts from those of other programs.
 	config.ConnConfig.RuntimeParams["application_name"] = strings.TrimSpace(application + " " + config.ConnConfig.RuntimeParams["application_name"])
 	return config, nil
+}
+
+// far reports whether a host may be another machine than this one.
+func far(host string) bool {
+	ip := net.ParseIP(host)
+	return !strings.HasPrefix(host, "/") && !strings.HasPrefix(host, "@") && host != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
 // View implements [engine.Engine].
