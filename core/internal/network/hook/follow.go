@@ -165,7 +165,8 @@ func (f *Followers) page(ctx context.Context, to *follower) (more bool, err erro
 	}
 	taken, refused := sendAll(ctx, to.Plugin, entries)
 	if taken > to.after {
-		if err := f.transcripts.Followed(ctx, to.cursor, taken); err != nil {
+		// What was accepted is stored, even if the plugin has ended since.
+		if err := f.transcripts.Followed(context.WithoutCancel(ctx), to.cursor, taken); err != nil {
 			return false, fmt.Errorf("store its position: %w", err)
 		}
 		to.after = taken

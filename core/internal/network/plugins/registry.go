@@ -169,8 +169,8 @@ func (r *Registry) AwaitOwn(ctx context.Context, name string) (p *Plugin, runnin
 		}
 		p, life, changed := e.own()
 		if p != nil {
-			running, cancel := context.WithCancel(ctx)
-			unwatch := context.AfterFunc(life, cancel)
+			running, cancel := context.WithCancel(life) // a child, so that it has ended before anybody learns of another process
+			unwatch := context.AfterFunc(ctx, cancel)
 			return p, running, func() { unwatch(); cancel() }, nil
 		}
 		select {
