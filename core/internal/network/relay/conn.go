@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -84,6 +85,9 @@ type stream struct {
 	id    int64
 	parts [][]byte // that were returned and not received
 	end   *domain.CallEnd
+
+	mu   sync.Mutex
+	open int64 // the id, until the call has ended or is given up
 }
 
 // Header implements [grpc.ClientStream].
@@ -113,6 +117,7 @@ func (s *stream) SendMsg(m any) error {
 		expires = time.Until(deadline)
 	}
 	s.id, err = s.conn.store.Call(s.ctx, domain.PluginCall{Plugin: s.conn.plugin, Method: s.method, Request: request}, expires)
+	s.setOpen(s.id)
 	return s.translate(err)
 }
 
@@ -148,6 +153,9 @@ func (s *stream) await() error {
 		if s.parts, s.end, err = s.conn.store.Returned(s.ctx, s.id); err != nil {
 			return s.translate(err)
 		}
+		if s.end != nil {
+			s.setOpen(0)
+		}
 		if len(s.parts) > 0 || s.end != nil {
 			break
 		}
@@ -173,12 +181,21 @@ func (s *stream) translate(err error) error {
 	return status.Error(codes.Unavailable, fmt.Sprintf("the database that leads to the plugin %s: %v", s.conn.plugin, err))
 }
 
-// drop gives up a call that has not ended.
+// setOpen sets which call is open, and returns which one was.
+func (s *stream) setOpen(id int64) (before int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, s.open = s.open, id
+	return before
+}
+
+// drop gives up a call that has not ended. It may be called while another goroutine receives.
 func (s *stream) drop() {
-	if s.id == 0 || s.end != nil {
+	id := s.setOpen(0)
+	if id == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), dropTime)
 	defer cancel()
-	_ = s.conn.store.DropCall(ctx, s.id) // it expires
+	_ = s.conn.store.DropCall(ctx, id) // it expires
 }
