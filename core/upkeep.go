@@ -19,12 +19,13 @@ func (h *Host) upkeep(ctx context.Context) {
 		if err := retention.Enforce(ctx, c, h.store, time.Now()); err != nil && ctx.Err() == nil {
 			h.log.Error("cannot delete what is no longer to be kept", "error", err)
 		}
-		if duty, _, err := h.fleet.Take(ctx, "upkeep"); err == nil && duty != nil { // one host does it for all
+		duty, _, err := h.fleet.Take(ctx, "upkeep")
+		if duty != nil { // one host does it for all
 			err = h.store.Purge(duty.Context(), retention.Ages(c.Retention))
 			duty.Yield()
-			if err != nil && ctx.Err() == nil {
-				h.log.Error("cannot delete expired rows", "error", err)
-			}
+		}
+		if err != nil && ctx.Err() == nil {
+			h.log.Error("cannot delete expired rows", "error", err)
 		}
 		h.questions.Expire(ctx)
 		if err := h.media.Forget(ctx); err != nil && ctx.Err() == nil {

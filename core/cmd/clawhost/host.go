@@ -90,7 +90,7 @@ func (a *app) host(ctx context.Context, args []string) error {
 	switch {
 	case errors.Is(err, core.ErrRestart):
 		return restart()
-	case ctx.Err() == nil && c.Database.Driver == config.Postgres && fleet.Passes(err):
+	case ctx.Err() == nil && c.Database.Driver == config.Postgres && fleet.Transient(err):
 		log.Error("starting again", "error", err)
 		return restart()
 	case ctx.Err() != nil && errors.Is(err, context.Canceled): // stopped while it started: no failure

@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"sync"
-	"time"
 )
 
 // Duty is something that this host does, and no other one meanwhile.
@@ -32,7 +31,7 @@ func (d *Duty) Yield() {
 	})
 }
 
-// Take takes a duty, unless another host has it, whose name it returns then, or this one is drained.
+// Take takes a duty. The duty is nil if another host has it, whose name is returned, or if this host is drained.
 func (f *Fleet) Take(ctx context.Context, name string) (d *Duty, host string, err error) {
 	if f.Alone() {
 		doing, cancel := context.WithCancel(ctx)
@@ -70,14 +69,9 @@ func (f *Fleet) Hold(ctx context.Context, name string) (*Duty, error) {
 		if err != nil && ctx.Err() == nil {
 			f.log.Warn("cannot take a duty for now", "duty", name, "error", err)
 		}
-		again := time.NewTimer(f.options.Lease)
 		select {
-		case <-changed:
-		case <-again.C:
+		case <-changed: // also from time to time without a change: the engine has all look again
 		case <-ctx.Done():
-		}
-		again.Stop()
-		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 	}
@@ -95,5 +89,6 @@ func (f *Fleet) Only(ctx context.Context, duty string, run func(context.Context)
 	}
 }
 
-// WatchDuties is not called by a host that is alone: nothing changes. It returns a channel that receives a value when a duty has another host, or none. The func ends the watch.
+// WatchDuties returns a channel that receives a value when a duty has another host, or none. The func ends the watch. A host that is alone
+// does not call it.
 func (f *Fleet) WatchDuties() (<-chan struct{}, func()) { return f.options.Store.WatchDuties() }

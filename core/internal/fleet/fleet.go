@@ -92,7 +92,7 @@ func (f *Fleet) Name() string {
 	return f.options.Name
 }
 
-// Context ends when the host has lost its lease: it must end all that it does, at once and without a trace, because others do it now.
+// Context ends when the host has lost its lease: it must end all that it does, at once and without writing anything more, because other hosts may do it now.
 func (f *Fleet) Context() context.Context {
 	if f == nil {
 		return context.Background()
@@ -264,8 +264,8 @@ func (f *Fleet) lose(why string) {
 	}
 }
 
-// takeOver takes over what hosts had in hand that have no lease any more. While the database was away, no host could renew its lease: a host
-// that has one for less than its length does not yet judge others.
+// takeOver takes over what hosts had in hand that have no lease any more. While the database was away, no host could renew its lease: so a
+// host expels others only when it has held its own for as long as a lease lasts.
 func (f *Fleet) takeOver(ctx context.Context, lapsed []domain.Member) {
 	f.mu.Lock()
 	young := time.Since(f.since) < f.options.Lease

@@ -252,7 +252,7 @@ func TestAHostThatWasExpelled(t *testing.T) {
 }
 
 // After the database was away, each host gets the time to renew its lease.
-func TestAYoungHostJudgesNobody(t *testing.T) {
+func TestANewHostExpelsNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := &database{lapsed: []domain.Member{{ID: "1", Name: "b"}}}

@@ -21,8 +21,8 @@ const (
 	sayEvery  = time.Minute
 )
 
-// Passes reports whether a host that ends with an error is to start again: its database is away, or it has lost its lease.
-func Passes(err error) bool { return errors.Is(err, engine.ErrLapsed) || postgres.Away(err) }
+// Transient reports whether a host that ends with an error should start again: its database is away, or it has lost its lease.
+func Transient(err error) bool { return errors.Is(err, engine.ErrLapsed) || postgres.Away(err) }
 
 // Open opens the database that the config names, as the host that it names, and joins the fleet of that. While the server cannot be reached, it
 // waits. It fails at once for a server that refuses the host, and as [store.Open] and [Fleet.Join] do.

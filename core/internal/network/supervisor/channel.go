@@ -54,7 +54,8 @@ func (i *instance) yield() {
 	}
 }
 
-// await has the channel used that another host runs, until it may be this host's, a restart is requested, or ctx ends.
+// await makes the channel usable here while another host runs it. It returns when the channel is this host's, a restart is requested, or
+// ctx ends.
 func (i *instance) await(ctx context.Context, e *elsewhere) {
 	changed, stop := i.options.Fleet.WatchDuties()
 	defer stop()
@@ -71,8 +72,8 @@ func (i *instance) await(ctx context.Context, e *elsewhere) {
 	}
 }
 
-// borrow has the channel used that a host runs. It returns another host that runs it then; nil: the channel may be this host's, a restart is
-// requested, or ctx has ended.
+// borrow makes the channel usable here while one host runs it, and returns the host that runs it next; nil: the channel is this host's, a
+// restart is requested, or ctx has ended.
 func (i *instance) borrow(ctx context.Context, e *elsewhere, changed <-chan struct{}) (next *elsewhere) {
 	using, cancel := context.WithCancel(ctx)
 	var borrowing sync.WaitGroup
@@ -101,7 +102,7 @@ func (i *instance) borrow(ctx context.Context, e *elsewhere, changed <-chan stru
 	}
 }
 
-// use makes the channel of a host available here, until ctx ends.
+// use publishes the channel of a host until ctx ends.
 func (i *instance) use(ctx context.Context, host string) {
 	for ctx.Err() == nil {
 		live, err := i.describe(ctx, host)

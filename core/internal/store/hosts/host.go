@@ -20,6 +20,9 @@ type Registration struct {
 	Lease   time.Duration
 }
 
+// goneAge is for how long a host is listed that is gone.
+const goneAge = 7 * 24 * time.Hour
+
 // TakenError is the error for a name that another host has, which is alive.
 type TakenError struct {
 	Name  string
@@ -58,7 +61,7 @@ func (s *Store) Register(ctx context.Context, r Registration) error {
 		if err != nil {
 			return err
 		}
-		// What a host that was alone with the database has on its machine is this one's, if they are the same: the processes show it.
+		// What a host had on its machine that was alone with the database is assumed to be on this one.
 		for _, query := range []string{
 			`UPDATE jobs SET host = ?1 WHERE host = '' AND state = 'running'`, `UPDATE worktrees SET host = ?1 WHERE host = ''`, `UPDATE processes SET host = ?1 WHERE host = ''`,
 		} {
@@ -120,6 +123,9 @@ func (s *Store) Renew(ctx context.Context, lease time.Duration) (lapsed []domain
 		if err := dropCalls(t, `expires_at < ?1`, t.Now); err != nil {
 			return err
 		}
+		if _, err := t.Exec(`DELETE FROM hosts WHERE moved != 0 AND gone_at < ?1`, t.Now-goneAge.Milliseconds()); err != nil {
+			return err
+		}
 		lapsed, err = members(t, `WHERE gone_at IS NULL AND lease_until <= ?1 OR gone_at IS NOT NULL AND moved = 0`, t.Now)
 		return err
 	}})
@@ -158,7 +164,7 @@ func (s Self) Leave(t *engine.Tx) error { return remove(t, s.ID) }
 // Move gives some lanes that wait for a host that is gone another placement, and returns the kinds of those. More reports whether some may
 // be left.
 func (s Self) Move(t *engine.Tx, gone domain.Member) (lanes []domain.Lane, more bool, err error) {
-	lanes, more, err = s.move(t, at(gone.Name), kinds...)
+	lanes, more, err = s.move(t, atHost(gone.Name), kinds...)
 	if err == nil && !more {
 		_, err = t.Exec(`UPDATE hosts SET moved = 1 WHERE id = ?1 AND gone_at IS NOT NULL`, gone.ID)
 	}
@@ -172,10 +178,10 @@ func (s Self) Adopt(t *engine.Tx) (lanes []domain.Lane, more bool, err error) {
 
 // HandOver gives some turn lanes that wait for this process, which is drained, another placement.
 func (s Self) HandOver(t *engine.Tx) (lanes []domain.Lane, more bool, err error) {
-	return s.move(t, at(s.Name), domain.TurnLane)
+	return s.move(t, atHost(s.Name), domain.TurnLane)
 }
 
-// Drain makes a host take no more turns, or take them again; its owner then gives up its duties. The error is [domain.ErrNotFound] if no host
+// Drain makes a host take no more turns, or take them again. The host itself then gives up its duties. The error is [domain.ErrNotFound] if no host
 // of that name is alive.
 func (s *Store) Drain(ctx context.Context, name string, drain bool) error {
 	return engine.Change(ctx, s.db, "drain", func(t *engine.Tx) error {
@@ -191,12 +197,12 @@ func (s *Store) Drain(ctx context.Context, name string, drain bool) error {
 		if !drain {
 			return nil // it says itself what it runs
 		}
-		_, err = t.Exec(`DELETE FROM placements WHERE host = ?1 AND (lane = 'turn' OR placement != ?2)`, id, at(name))
+		_, err = t.Exec(`DELETE FROM placements WHERE host = ?1 AND (lane = 'turn' OR placement != ?2)`, id, atHost(name))
 		return err
 	})
 }
 
-// Hosts returns the hosts, by name: those that are alive, and those that were not forgotten yet.
+// Hosts returns the hosts, by name: those that are alive, and those that went in the last seven days.
 func (s *Store) Hosts(ctx context.Context) ([]domain.Member, error) {
 	list, err := members(s.db.View(ctx), ``)
 	if err != nil {

@@ -9,10 +9,11 @@ import (
 	"github.com/clawhost/clawhost/core/internal/store/engine"
 )
 
-// at is the placement of lanes that the host of a name claims, of the agent that of lanes that each host claims which runs the agent.
-func at(host string) string { return "host:" + host }
+// atHost returns the placement of lanes that only the named host claims.
+func atHost(name string) string { return "host:" + name }
 
-func of(agent string) string { return "agent:" + agent }
+// ofAgent returns the placement of lanes that every host claims that runs the agent.
+func ofAgent(label string) string { return "agent:" + label }
 
 // Placement returns who may claim a session's lane from now on: the host that had its last turn, if that is alive and takes more of its
 // agent, or if it has a turn of the session that a command may be for; otherwise every host that runs the agent.
@@ -26,11 +27,11 @@ func (s Self) Placement(t *engine.Tx, key string, lane domain.Lane) (string, err
 		WHERE s.key = ?1 AND h.gone_at IS NULL AND h.lease_until > ?2 AND
 			(EXISTS (SELECT 1 FROM placements p WHERE p.host = h.id AND p.lane = ?3 AND p.placement = ?4)
 			OR ?3 != 'turn' AND EXISTS (SELECT 1 FROM lanes l WHERE l.session = ?1 AND l.lane = 'turn' AND l.run_id IS NOT NULL AND l.host = h.id))`,
-		[]any{key, t.Now, lane, of(agent)}, &name)
+		[]any{key, t.Now, lane, ofAgent(agent)}, &name)
 	if errors.Is(err, sql.ErrNoRows) {
-		return of(agent), nil
+		return ofAgent(agent), nil
 	}
-	return at(name), err
+	return atHost(name), err
 }
 
 // Placements returns those from which this process claims lanes of a kind.
@@ -51,20 +52,20 @@ func (s Self) Here() string {
 	if s.Alone() {
 		return ""
 	}
-	return at(s.Name)
+	return atHost(s.Name)
 }
 
 // kinds are those of lanes.
 var kinds = []domain.Lane{domain.TurnLane, domain.ControlLane, domain.CommandLane, domain.ShellLane}
 
-// serve makes this process claim what is placed at it, and what is of the agents.
+// serve makes this process claim the lanes that are placed at it, and those of the agents.
 func (s Self) serve(t *engine.Tx, agents []string) error {
 	if _, err := t.Exec(`DELETE FROM placements WHERE host = ?1`, s.ID); err != nil {
 		return err
 	}
 	placements := []string{s.Here()}
 	for _, agent := range agents {
-		placements = append(placements, of(agent))
+		placements = append(placements, ofAgent(agent))
 	}
 	for _, lane := range kinds {
 		for _, placement := range placements {
@@ -79,7 +80,7 @@ func (s Self) serve(t *engine.Tx, agents []string) error {
 // mostMoved bounds the lanes that one step moves.
 const mostMoved = 200
 
-// move gives ready lanes that have a placement another one. More reports whether there may be more of them.
+// move gives ready lanes of a placement another one. More reports whether there may be more of them.
 func (s Self) move(t *engine.Tx, placement string, lanes ...domain.Lane) (moved []domain.Lane, more bool, err error) {
 	for _, lane := range lanes {
 		var keys []string
@@ -98,7 +99,7 @@ func (s Self) move(t *engine.Tx, placement string, lanes ...domain.Lane) (moved 
 				return moved, false, err
 			}
 			if to == placement {
-				to = of(session.AgentOf(key))
+				to = ofAgent(session.AgentOf(key))
 			}
 			if _, err := t.Exec(`UPDATE lanes SET placement = ?3 WHERE session = ?1 AND lane = ?2`, key, lane, to); err != nil {
 				return moved, false, err

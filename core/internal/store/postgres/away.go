@@ -16,6 +16,14 @@ func Away(err error) bool {
 		return strings.HasPrefix(said.Code, "57P") || strings.HasPrefix(said.Code, "08") || said.Code == "53300"
 	}
 	_, unreachable := errors.AsType[*pgconn.ConnectError](err)
-	_, broken := errors.AsType[net.Error](err)
-	return unreachable || broken || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	return unreachable || errors.Is(err, errBroken)
+}
+
+// errBroken is part of the error of a statement whose connection has broken.
+var errBroken = errors.New("the connection to the database is broken")
+
+// broken reports whether an error of a statement is that of its connection.
+func broken(err error) bool {
+	_, failed := errors.AsType[net.Error](err)
+	return failed || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }

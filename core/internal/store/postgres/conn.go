@@ -63,7 +63,9 @@ func (db *DB) bounded(ctx context.Context, f func(context.Context) error) error 
 	case ctx.Err() != nil:
 		return db.ended(ctx)
 	case limited.Err() != nil:
-		return fmt.Errorf("the database did not answer within %s: %w", db.options.Patience, err)
+		return fmt.Errorf("%w: it did not answer within %s: %w", errBroken, db.options.Patience, err)
+	case broken(err):
+		return fmt.Errorf("%w: %w", errBroken, err)
 	}
 	return err
 }

@@ -13,6 +13,7 @@ func TestAnotherMachineNeedsAnSSLMode(t *testing.T) {
 		"host=10.0.0.7 dbname=claw":                         false,
 		"postgres://me@db.example/claw?sslmode=verify-full": true,
 		"host=10.0.0.7 dbname=claw sslmode=disable":         true,
+		"postgres://me@localhost,db.example/claw":           false,
 		"postgres://me@127.0.0.1/claw":                      true,
 		"postgres://me@localhost/claw":                      true,
 		"host=::1 dbname=claw":                              true,

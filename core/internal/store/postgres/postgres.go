@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -102,8 +103,12 @@ func parse(dsn string, patience time.Duration) (*pgxpool.Config, error) {
 	if err != nil {
 		return nil, errors.New("the DSN of the database cannot be read, or a file that it names: it is a URL such as postgres://user@server/name, or words such as host=server dbname=name")
 	}
-	if far(config.ConnConfig.Host) && !strings.Contains(dsn, "sslmode") && os.Getenv("PGSSLMODE") == "" {
-		return nil, errors.New("the DSN of the database names another machine and no sslmode, so that what is said could be read on the way: add sslmode=verify-full, or say another one")
+	hosts := []string{config.ConnConfig.Host}
+	for _, other := range config.ConnConfig.Fallbacks {
+		hosts = append(hosts, other.Host)
+	}
+	if slices.ContainsFunc(hosts, far) && !strings.Contains(dsn, "sslmode=") && os.Getenv("PGSSLMODE") == "" {
+		return nil, errors.New("the DSN of the database names another machine and no sslmode, so the connection may not be encrypted: add sslmode=verify-full, or another mode")
 	}
 	// A statement is described once and not kept by its name, which a pooler that changes servers between transactions forgets.
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
