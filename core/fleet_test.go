@@ -164,11 +164,11 @@ func (f *fleetHost) stop() {
 	}
 }
 
-// owner returns the host that runs the channel, and another one.
+// owner returns the host that runs the channel, and another one, while no host has taken it over from another.
 func (h *hosts) owner() (owner, other *fleetHost) {
 	h.Helper()
 	const is = "clawhost.telegram: connected"
-	for {
+	for late := time.Now().Add(time.Minute); time.Now().Before(late); {
 		for _, f := range h.all {
 			log, err := os.ReadFile(f.log.Name())
 			if err != nil {
@@ -185,6 +185,8 @@ func (h *hosts) owner() (owner, other *fleetHost) {
 		}
 		<-time.After(20 * time.Millisecond)
 	}
+	h.Fatal("no host runs the channel")
+	return nil, nil
 }
 
 // answers waits for the answer to a message.

@@ -127,7 +127,7 @@ func (a *app) copyStore(ctx context.Context, opts copying.Options) error {
 		return a.print(done)
 	}
 	fmt.Fprintf(a.out, "  %-20s %9d rows in %d tables, the same in both databases\n", "total", done.Rows, len(tables))
-	fmt.Fprintln(a.out, `Media, exports and files of plugins are in state_dir, and not in the database: every host needs its own, or a copy.
+	fmt.Fprintln(a.out, `Media, exports and files of plugins are in state_dir where the database does not have them, and are not copied.
 Start hosts with the new database only. With both, what waits would be answered twice.`)
 	return nil
 }
